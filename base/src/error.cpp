@@ -21,46 +21,46 @@ namespace {
 
 struct Row {
     std::string_view name;
-    Blast blast;
+    BlastRadius blast;
     std::string_view advice;
 };
 
-constexpr Row unknown{"unknown", Blast::operation, "the peer is newer than this program"};
+constexpr Row unknown{"unknown", BlastRadius::operation, "the peer is newer than this program"};
 
 constexpr std::array<Row, errc_count> rows{{
-    {"ok", Blast::nothing, "nothing went wrong"},
-    {"again", Blast::nothing, "make progress, then call again"},
-    {"canceled", Blast::nothing, "the caller canceled it"},
-    {"timed out", Blast::operation, "allow more time, or check whether the peer is stopped or overloaded"},
+    {"ok", BlastRadius::nothing, "nothing went wrong"},
+    {"again", BlastRadius::nothing, "make progress, then call again"},
+    {"canceled", BlastRadius::nothing, "the caller canceled it"},
+    {"timed out", BlastRadius::operation, "allow more time, or check whether the peer is stopped or overloaded"},
     unknown,
-    {"refused", Blast::peer, "nothing listens there: start the server or check the port"},
-    {"unreachable", Blast::peer, "check the host, the route and that the peer listens"},
-    {"peer lost", Blast::peer, "the peer died or the connection broke; call again to reconnect"},
+    {"refused", BlastRadius::peer, "nothing listens there: start the server or check the port"},
+    {"unreachable", BlastRadius::peer, "check the host, the route and that the peer listens"},
+    {"peer lost", BlastRadius::peer, "the peer died or the connection broke; call again to reconnect"},
     unknown,
-    {"overloaded", Blast::operation, "the target cannot take more: back off and call again"},
-    {"no such rpc", Blast::operation, "the target serves no handler of that name and provider"},
-    {"bad signature", Blast::operation, "both sides must declare the call with the same argument types"},
-    {"protocol", Blast::peer, "the peer speaks another protocol, or another version of this one"},
-    {"too large", Blast::operation, "send less at once, or raise the limit"},
-    {"permission", Blast::operation, "the key is wrong, or the memory or the file may not be used like that"},
-    {"out of memory", Blast::operation, "free memory, or lower the limits"},
-    {"invalid argument", Blast::operation, "this is a mistake in the calling program"},
-    {"unsupported", Blast::operation, "the transport lacks this capability: ask for it before use"},
-    {"busy", Blast::nothing, "it is still in use: release it first"},
-    {"not found", Blast::operation, "check the name"},
-    {"exists", Blast::operation, "it is there already: choose another name or ask to replace it"},
-    {"closed", Blast::context, "it was closed or is draining; open it again"},
-    {"bad checksum", Blast::operation, "the bytes changed on the way or at their source; send them again"},
-    {"io", Blast::operation, "the operating system refused; see its own message"},
-    {"no space", Blast::operation, "the disk or the quota is full: free space first"},
-    {"would deadlock", Blast::nothing,
+    {"overloaded", BlastRadius::operation, "the target cannot take more: back off and call again"},
+    {"no such rpc", BlastRadius::operation, "the target serves no handler of that name and provider"},
+    {"bad signature", BlastRadius::operation, "both sides must declare the call with the same argument types"},
+    {"protocol", BlastRadius::peer, "the peer speaks another protocol, or another version of this one"},
+    {"too large", BlastRadius::operation, "send less at once, or raise the limit"},
+    {"permission", BlastRadius::operation, "the key is wrong, or the memory or the file may not be used like that"},
+    {"out of memory", BlastRadius::operation, "free memory, or lower the limits"},
+    {"invalid argument", BlastRadius::operation, "this is a mistake in the calling program"},
+    {"unsupported", BlastRadius::operation, "the transport lacks this capability: ask for it before use"},
+    {"busy", BlastRadius::nothing, "it is still in use: release it first"},
+    {"not found", BlastRadius::operation, "check the name"},
+    {"exists", BlastRadius::operation, "it is there already: choose another name or ask to replace it"},
+    {"closed", BlastRadius::context, "it was closed or is draining; open it again"},
+    {"bad checksum", BlastRadius::operation, "the bytes changed on the way or at their source; send them again"},
+    {"io", BlastRadius::operation, "the operating system refused; see its own message"},
+    {"no space", BlastRadius::operation, "the disk or the quota is full: free space first"},
+    {"would deadlock", BlastRadius::nothing,
      "do not block on a thread that must make progress: use co_await or another thread"},
-    {"application error", Blast::operation, "the handler answered with an error of its own"},
-    {"handler failed", Blast::operation, "the handler threw; see the server's log"},
-    {"bad address", Blast::nothing, "write it as tcp://host:port or shm://name, and check the host name"},
-    {"address in use", Blast::nothing, "another process listens there: choose another port"},
-    {"shutting down", Blast::peer, "the target takes no new calls: use another one, or call again later"},
-    {"stale", Blast::operation,
+    {"application error", BlastRadius::operation, "the handler answered with an error of its own"},
+    {"handler failed", BlastRadius::operation, "the handler threw; see the server's log"},
+    {"bad address", BlastRadius::nothing, "write it as tcp://host:port or shm://name, and check the host name"},
+    {"address in use", BlastRadius::nothing, "another process listens there: choose another port"},
+    {"shutting down", BlastRadius::peer, "the target takes no new calls: use another one, or call again later"},
+    {"stale", BlastRadius::operation,
      "the memory was used again, is not shared any more, or is a file that has become shorter: ask its owner anew"},
 }};
 
@@ -74,7 +74,7 @@ const Row& row_of(Errc code) noexcept {
 std::string_view to_string(Errc code) noexcept { return row_of(code).name; }
 std::string_view advice(Errc code) noexcept { return row_of(code).advice; }
 
-Blast blast_of(Errc code) noexcept { return row_of(code).blast; }
+BlastRadius blast_of(Errc code) noexcept { return row_of(code).blast; }
 
 Errc errc_from_errno(int os_errno) noexcept {
     switch (os_errno) {

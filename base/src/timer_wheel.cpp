@@ -6,7 +6,7 @@
 
 namespace cinnabar {
 
-void TimerWheel::place(Timer& timer) noexcept {
+void TimerWheel::place(WheelTimer& timer) noexcept {
     const TimeUs due = std::max(timer.expires, now_);
     const TimeUs differing = due ^ now_;
     const unsigned level = differing ? (63u - static_cast<unsigned>(std::countl_zero(differing))) / digit_bits : 0;
@@ -23,7 +23,7 @@ TimeUs TimerWheel::slot_start(unsigned level, unsigned digit) const noexcept {
     return (now_ & ~digit_and_below) | TimeUs{digit} << shift;
 }
 
-void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
+void TimerWheel::arm(WheelTimer& timer, TimeUs expires) noexcept {
     CINNABAR_ASSERT(!timer.armed());
     timer.expires = expires;
     if (expires == time_never) return;
@@ -34,7 +34,7 @@ void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
     late_.push_back(timer);
 }
 
-void TimerWheel::disarm(Timer& timer) noexcept {
+void TimerWheel::disarm(WheelTimer& timer) noexcept {
     if (!timer.armed()) return;
     if (--armed_ == 0) due_ = time_never;
     if (timer.level == levels) return late_.remove(timer);
@@ -63,7 +63,7 @@ unsigned TimerWheel::fire_until(TimeUs now) noexcept {
         now_ = std::max(now_, start);
         List& list = lists_[level][digit];
         if (level == 0) {
-            Timer* timer = list.pop_front();
+            WheelTimer* timer = list.pop_front();
             if (list.empty()) used_[0] &= ~(std::uint64_t{1} << digit);
             --armed_;
             ++fired;
@@ -73,11 +73,11 @@ unsigned TimerWheel::fire_until(TimeUs now) noexcept {
         used_[level] &= ~(std::uint64_t{1} << digit);
         List moved;
         moved.splice_back(list);
-        while (Timer* timer = moved.pop_front()) place(*timer);
+        while (WheelTimer* timer = moved.pop_front()) place(*timer);
     }
     advancing_ = false;
     now_ = std::max(now_, now);
-    while (Timer* timer = late_.pop_front()) place(*timer);
+    while (WheelTimer* timer = late_.pop_front()) place(*timer);
     due_ = first_slot();
     return fired;
 }

@@ -49,7 +49,7 @@ void WorkThreads::stop() noexcept {
     for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkThreads::queue(Work& work) noexcept {
+void WorkThreads::queue(WorkItem& work) noexcept {
     bool wake = false;
     {
         const std::lock_guard lock(mutex_);
@@ -65,7 +65,7 @@ void WorkThreads::serve() noexcept {
         ++idle_;
         changed_.wait(lock, [this] { return !queue_.empty() || closing_; });
         --idle_;
-        Work* const work = queue_.pop_front();
+        WorkItem* const work = queue_.pop_front();
         if (!work) return;
         lock.unlock();
         work->run(*work);  // may destroy it

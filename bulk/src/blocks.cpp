@@ -111,7 +111,7 @@ std::size_t Blocks::encoded_bytes() const noexcept {
     return bytes;
 }
 
-void Blocks::encode(Writer& writer) const noexcept {
+void Blocks::encode(ByteWriter& writer) const noexcept {
     writer.u8(list_version);
     for (const std::uint64_t value : {offset_, block_bytes_, stride_, count_}) write_varint(value, writer);
     std::uint64_t next = 0;
@@ -127,7 +127,7 @@ void Blocks::encode(Writer& writer) const noexcept {
     }
 }
 
-Errc Blocks::decode(Reader& reader, Blocks& out) noexcept {
+Errc Blocks::decode(ByteReader& reader, Blocks& out) noexcept {
     out = Blocks();
     Blocks made;
     const std::uint8_t version = reader.u8();

@@ -17,7 +17,7 @@ struct BufferPoolShared {
           count(buffers),
           buffer_bytes(bytes),
           stride(step),
-          slots(Threads::many, buffers),
+          slots(ThreadUse::many, buffers),
           free(buffers),
           kept_out(std::make_unique<std::atomic<bool>[]>(buffers)) {}
 

@@ -30,7 +30,7 @@ struct Key {
     ConstBytes bytes;
 };
 
-Key read_key(Reader& reader) noexcept {
+Key read_key(ByteReader& reader) noexcept {
     Key key;
     key.scheme = as_text(reader.view(reader.u8()));
     key.bytes = reader.view(reader.u32());
@@ -46,7 +46,7 @@ bool is_scheme(std::string_view scheme) noexcept {
 }
 
 // False if a key is malformed, or two keys are for the same transport.
-bool skip_keys(Reader& reader, unsigned count) noexcept {
+bool skip_keys(ByteReader& reader, unsigned count) noexcept {
     std::string_view seen[descriptor_transports_max];
     for (unsigned i = 0; i < count; ++i) {
         const Key key = read_key(reader);
@@ -109,7 +109,7 @@ const na::Lease* told_segments(const Description& description) noexcept {
     return nullptr;
 }
 
-void write_segments(const na::Lease& lease, Writer& writer) noexcept {
+void write_segments(const na::Lease& lease, ByteWriter& writer) noexcept {
     const SegmentRange range = segments_of(lease);
     if (range.count > descriptor_segments_max) return writer.fail();
     writer.u32(static_cast<std::uint32_t>(range.count));
@@ -123,7 +123,7 @@ void write_segments(const na::Lease& lease, Writer& writer) noexcept {
     }
 }
 
-void write_key(const na::Lease& lease, Writer& writer) noexcept {
+void write_key(const na::Lease& lease, ByteWriter& writer) noexcept {
     const na::Transport& transport = lease.memory->transport();
     const std::string_view scheme = transport.scheme();
     CINNABAR_ASSERT(is_scheme(scheme) && lease.granted());
@@ -137,7 +137,7 @@ void write_key(const na::Lease& lease, Writer& writer) noexcept {
 
 }  // namespace
 
-Errc RemoteRegion::decode(Reader& reader, RemoteRegion& out) noexcept {
+Errc RemoteRegion::decode(ByteReader& reader, RemoteRegion& out) noexcept {
     out = RemoteRegion();
     RemoteRegion made;
     const std::size_t left_before = reader.left();
@@ -213,7 +213,7 @@ Errc RemoteRegion::own() noexcept {
 }
 
 ConstBytes RemoteRegion::key_for(std::string_view scheme) const noexcept {
-    Reader reader(keys_);
+    ByteReader reader(keys_);
     for (unsigned i = 0; i < key_count_; ++i) {
         const Key key = read_key(reader);
         if (key.scheme == scheme) return key.bytes;
@@ -238,7 +238,7 @@ std::size_t described_bytes(const Description& description) noexcept {
     return bytes;
 }
 
-void describe(const Description& description, Writer& writer) noexcept {
+void describe(const Description& description, ByteWriter& writer) noexcept {
     const auto& leases = description.leases;
     const ConstBytes eager = description.eager;
     CINNABAR_ASSERT(leases.size() <= descriptor_transports_max && schemes_differ(leases));
@@ -273,7 +273,7 @@ std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept {
     return eager_says_all ? head_bytes + remote.eager_.size() : 0;
 }
 
-Errc forward(const RemoteRegion& remote, Writer& writer) noexcept {
+Errc forward(const RemoteRegion& remote, ByteWriter& writer) noexcept {
     const std::size_t bytes = forwarded_bytes(remote);
     if (bytes == 0) return Errc::unreachable;
     if (bytes > writer.left()) return Errc::too_large;
@@ -285,7 +285,7 @@ Errc forward(const RemoteRegion& remote, Writer& writer) noexcept {
     if (bound) {
         // The address becomes the owner, which the next decoder checks. An address that cannot be dialled is useless
         // there.
-        Reader reader(remote.home_);
+        ByteReader reader(remote.home_);
         const auto owner = na::Addr::decode(reader);
         if (!owner || !owner->listens() || reader.left() != 0) return Errc::protocol;
     }

@@ -74,7 +74,7 @@ void FarChunks::begin_copy(ChunkOp& op) noexcept {
     op.copy.begin(copies_);
 }
 
-void FarChunks::on_copied(Work& work) noexcept {
+void FarChunks::on_copied(WorkItem& work) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(work.user);
     Mover::Impl& mover = *op.transfer->mover;
     op.copy.finished();
@@ -139,7 +139,7 @@ void FarChunks::begin_eager_copy(TransferSlot& slot) noexcept {
     slot.eager_copy.begin(copies_);
 }
 
-void FarChunks::on_eager_copied(Work& work) noexcept {
+void FarChunks::on_eager_copied(WorkItem& work) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     const FarEnd end = slot.eager_copy.end;
     slot.eager_copy.finished();

@@ -38,11 +38,11 @@ class FarChunks {
   private:
     void post_loaded(ChunkOp& op) noexcept;
     void post_all_loaded() noexcept;
-    static void on_copied(Work& work) noexcept;
-    static void on_eager_copied(Work& work) noexcept;
+    static void on_copied(WorkItem& work) noexcept;
+    static void on_eager_copied(WorkItem& work) noexcept;
     static void on_owner_moved(OwnerMove& move) noexcept;
-    static void on_shown(Work& work) noexcept;
-    static void on_copied_by_device(Work& work) noexcept;
+    static void on_shown(WorkItem& work) noexcept;
+    static void on_copied_by_device(WorkItem& work) noexcept;
 
     Mover::Impl& mover_;
     na::Context& context_;

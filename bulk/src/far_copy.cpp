@@ -48,7 +48,7 @@ void FarCopy::begin(FarCopies& copies) noexcept {
     threads_of(*region, offset).queue(work_);
 }
 
-void FarCopy::run(Work& work) noexcept {
+void FarCopy::run(WorkItem& work) noexcept {
     FarCopy& self = *static_cast<FarCopy*>(work.user);
     FarCopies& copies = *self.copies_;
     self.end = self.dropped_.load(std::memory_order_relaxed) ? FarEnd{Errc::canceled, 0} : self.copy();

@@ -48,7 +48,7 @@ struct FarCopy {
     IpcHandle* to_show = nullptr;
     bool into_region = false;
     bool may_pipe = false;  // loaded bytes may be put into the buffer's pipe
-    Work done;              // runs as the owner of the context, never inside begin()
+    WorkItem done;          // runs as the owner of the context, never inside begin()
 
     FarEnd end;
 
@@ -62,13 +62,13 @@ struct FarCopy {
     void finished() noexcept { copies_ = nullptr; }
 
   private:
-    static void run(Work& work) noexcept;
+    static void run(WorkItem& work) noexcept;
     [[nodiscard]] FarEnd copy() noexcept;
     [[nodiscard]] FarEnd store_contents() const noexcept;
     [[nodiscard]] FarEnd load_into_pipe() const noexcept;
     [[nodiscard]] FarEnd make_handle() const noexcept;
     void pin() noexcept;
-    Work work_;
+    WorkItem work_;
     FarCopies* copies_ = nullptr;
     std::atomic<bool> dropped_{false};
 };

@@ -77,13 +77,13 @@ Result<std::shared_ptr<FarMemory>> FileMemory::open(int fd, std::uint64_t offset
 }
 
 FileMemory::~FileMemory() {
-    struct Closing : Work {
+    struct Closing : WorkItem {
         explicit Closing(UniqueFd of) noexcept : fd(std::move(of)) {}
         UniqueFd fd;
     };
     auto* const closing = new (std::nothrow) Closing(std::move(fd_));
     if (!closing) return;
-    closing->run = [](Work& work) noexcept { delete static_cast<Closing*>(&work); };
+    closing->run = [](WorkItem& work) noexcept { delete static_cast<Closing*>(&work); };
     threads_.queue(*closing);
 }
 

@@ -45,7 +45,7 @@ Posted FarChunks::post_by_handle(ChunkOp& op, TransferSlot& slot) noexcept {
     return Posted::taken;
 }
 
-void FarChunks::on_shown(Work& work) noexcept {
+void FarChunks::on_shown(WorkItem& work) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(work.user);
     Mover::Impl& mover = *op.transfer->mover;
     op.copy.finished();
@@ -55,7 +55,7 @@ void FarChunks::on_shown(Work& work) noexcept {
     mover.pump_.chunk_done(op);
 }
 
-void FarChunks::on_copied_by_device(Work& work) noexcept {
+void FarChunks::on_copied_by_device(WorkItem& work) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(work.user);
     op.copy.finished();
     op.result = op.copy.end.code;

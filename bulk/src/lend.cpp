@@ -41,7 +41,7 @@ Errc Lend::revoke() noexcept {
     return revoked;
 }
 
-void Lend::on_lease_fenced(Work& work) noexcept {
+void Lend::on_lease_fenced(WorkItem& work) noexcept {
     Lend& lend = of(work);
     if (lend.quarantined()) {
         lend.region_.begin_quarantine(lend.quarantine_);

@@ -42,18 +42,18 @@ class Mover::Impl {
     // Leaves the peer's book now and finishes from progress(), so that no completion runs inside start, cancel or pump.
     void finish_later(TransferSlot& slot) noexcept;
     void drop_holder(TransferSlot& slot) noexcept;
-    static void on_begin(Work& work) noexcept;
-    static void on_finish(Timer& timer) noexcept;
-    static void on_deliver(Work& work) noexcept;
-    static void on_cancel(Work& work) noexcept;
+    static void on_begin(WorkItem& work) noexcept;
+    static void on_finish(WheelTimer& timer) noexcept;
+    static void on_deliver(WorkItem& work) noexcept;
+    static void on_cancel(WorkItem& work) noexcept;
     // Arms the timer for the deadline or the next stall check, whichever is earlier.
     void watch(TransferSlot& slot) noexcept;
-    static void on_watch(Timer& timer) noexcept;
-    static void on_close(Work& work) noexcept;
+    static void on_watch(WheelTimer& timer) noexcept;
+    static void on_close(WorkItem& work) noexcept;
 
     na::Context& context_;
     const std::vector<std::shared_ptr<na::Transport>> transports_;
-    Work close_work_;
+    WorkItem close_work_;
     std::atomic<bool> closed_{false};  // shared
 
   public:

@@ -41,7 +41,7 @@ class PeerBooks {
   public:
     static constexpr std::uint32_t peers_max = 65'536;
 
-    PeerBooks() : books_(Threads::one, peers_max) {}
+    PeerBooks() : books_(ThreadUse::one, peers_max) {}
 
     [[nodiscard]] PeerBook* find(const na::Peer& peer) const noexcept;
     // Adds a transfer to the book of its peer, which is made for the first one. Null: no memory, or too many peers.

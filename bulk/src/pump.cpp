@@ -12,8 +12,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-// Whether a chunk's result ends every transfer with its peer. Not all codes of Blast::peer do: `protocol` may be caused
-// by one descriptor, forged by a third party.
+// Whether a chunk's result ends every transfer with its peer. Not all codes of BlastRadius::peer do: `protocol` may be
+// caused by one descriptor, forged by a third party.
 bool connection_gone(Errc result) noexcept {
     return result == Errc::peer_lost || result == Errc::refused || result == Errc::unreachable;
 }
@@ -26,7 +26,7 @@ Pump::Pump(Mover::Impl& mover, na::Context& context, const std::vector<std::shar
       context_(context),
       options_(options),
       staging_(transports.size()),
-      chunks_(Threads::one, options.chunks_max + PeerBooks::peers_max) {
+      chunks_(ThreadUse::one, options.chunks_max + PeerBooks::peers_max) {
     retry_.owner = this;
     retry_.fire = &on_retry;
 }
@@ -58,7 +58,7 @@ void Pump::stall(PeerBook& book) noexcept {
     retry_after_ = std::min(retry_after_ * 2, retry_after_max);
 }
 
-void Pump::on_retry(Timer& timer) noexcept {
+void Pump::on_retry(WheelTimer& timer) noexcept {
     Pump& pump = TimerOf<Pump>::owner_of(timer);
     while (PeerBook* book = pump.books_.first(PeerBook::RingKind::stalled)) {
         pump.leave(*book);

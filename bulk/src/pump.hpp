@@ -64,7 +64,7 @@ class Pump {
     [[nodiscard]] Posted post_chunk(TransferSlot& slot) noexcept;
     void leave(PeerBook& book) noexcept;
     void stall(PeerBook& book) noexcept;
-    static void on_retry(Timer& timer) noexcept;
+    static void on_retry(WheelTimer& timer) noexcept;
     void add_inflight(std::uint64_t bytes) noexcept {
         bytes_inflight_.store(bytes_inflight() + bytes, std::memory_order_relaxed);
     }

@@ -28,7 +28,7 @@ void Mover::Impl::watch(TransferSlot& slot) noexcept {
 }
 
 // A transfer that waits for its turn has nothing in flight and does not count as stalled.
-void Mover::Impl::on_watch(Timer& timer) noexcept {
+void Mover::Impl::on_watch(WheelTimer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     Impl& mover = *slot.mover;
     if (slot.args.deadline <= mover.context_.now_us()) return mover.fail(slot, Errc::timed_out);

@@ -119,7 +119,7 @@ Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* 
     return slot;
 }
 
-void Mover::Impl::on_begin(Work& work) noexcept {
+void Mover::Impl::on_begin(WorkItem& work) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.mover->begin(slot);
 }
@@ -282,7 +282,7 @@ void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
     context_.arm(slot.timer, context_.now_us());
 }
 
-void Mover::Impl::on_finish(Timer& timer) noexcept {
+void Mover::Impl::on_finish(WheelTimer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     if (slot.copy_eager) {
         const TransferArgs& args = slot.args;
@@ -306,7 +306,7 @@ void Mover::Impl::finish(TransferSlot& slot) noexcept {
     context_.enqueue(slot.work);
 }
 
-void Mover::Impl::on_deliver(Work& work) noexcept {
+void Mover::Impl::on_deliver(WorkItem& work) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.done(slot, slot.user);
 }
@@ -327,7 +327,7 @@ void Mover::Impl::cancel_soon(TransferSlot& slot) noexcept {
 }
 
 // May run before the transfer has begun (begin checks cancel_asked) or after it has ended.
-void Mover::Impl::on_cancel(Work& work) noexcept {
+void Mover::Impl::on_cancel(WorkItem& work) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.mover->fail(slot, Errc::canceled);
     slot.mover->drop_holder(slot);
@@ -343,7 +343,7 @@ void Mover::Impl::close() noexcept {
     if (!closed_.exchange(true, std::memory_order_acq_rel)) context_.run_owned(close_work_);
 }
 
-void Mover::Impl::on_close(Work& work) noexcept {
+void Mover::Impl::on_close(WorkItem& work) noexcept {
     Impl& mover = *static_cast<Impl*>(work.user);
     mover.pump_.books().for_each([&mover](PeerBook& book) { mover.fail_peer(book, Errc::canceled); });
     // Copies submit their ends to the context, which is destroyed next.

@@ -52,7 +52,7 @@ struct TransferSlot final : Transfer {
     }
 
     Mover::Impl* mover = nullptr;
-    Work work;                    // runs on_begin, later on_deliver
+    WorkItem work;                // runs on_begin, later on_deliver
     TimerOf<TransferSlot> timer;  // for the deadline and the stall check, later for on_finish
     TransferArgs args;
     TransferDone done = nullptr;
@@ -82,7 +82,7 @@ struct TransferSlot final : Transfer {
 
     // Shared.
     std::atomic<bool> cancel_asked{false};
-    Work cancel_work;                       // queued once per use, by the thread that set cancel_asked
+    WorkItem cancel_work;                   // queued once per use, by the thread that set cancel_asked
     std::atomic<std::uint32_t> holders{0};  // the user, and cancel_work while it is queued
 
     [[nodiscard]] bool all_posted() const noexcept { return !has_planned && planner.left() == 0; }

@@ -15,13 +15,13 @@ namespace cinnabar::bulk {
     return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
-inline void write_varint(std::uint64_t value, Writer& writer) noexcept {
+inline void write_varint(std::uint64_t value, ByteWriter& writer) noexcept {
     for (; value >= 0x80; value >>= 7) writer.u8(static_cast<std::uint8_t>(value | 0x80));
     writer.u8(static_cast<std::uint8_t>(value));
 }
 
 // Fails the reader if there are more than 64 bits, or superfluous zeros at the end.
-[[nodiscard]] inline std::uint64_t read_varint(Reader& reader) noexcept {
+[[nodiscard]] inline std::uint64_t read_varint(ByteReader& reader) noexcept {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         const std::uint8_t byte = reader.u8();

@@ -27,7 +27,7 @@ struct Receiver final : na::Receiver {
 int use(na::Transport& transport) {
     Receiver receiver;
     na::ContextOptions options;
-    options.threads = Threads::one;
+    options.threads = ThreadUse::one;
     na::Transport* one = &transport;
     auto context = na::Context::open({&one, 1}, options, receiver).value();
     na::Peer* peer = context->peer(na::Addr::make(transport.endpoints(), 0, 0)).value();
@@ -58,7 +58,7 @@ int use(na::Transport& transport) {
     lease.access = na::Access::write;
     if (transport.grant(lease) != Errc::ok) return 2;
     std::vector<std::byte> key(transport.described_bytes(lease));
-    Writer writer(key);
+    ByteWriter writer(key);
     transport.describe(lease, writer);
     put.kind = na::OpKind::put_notify;
     put.local = local.get();

@@ -69,7 +69,7 @@ class LoopTransport final : public na::Transport {
         leases_.revoke(lease);
         return Errc::ok;
     }
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override {
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override {
         na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
     }
     std::size_t described_bytes(const na::Lease&) const noexcept override { return na::LeaseKey::wire_bytes; }
@@ -178,7 +178,7 @@ class LoopPort final : public na::Port {
     }
     Errc move_bytes(na::Op& op) {
         if (op.remote.key.size() != na::LeaseKey::wire_bytes) return Errc::protocol;
-        Reader reader(op.remote.key);
+        ByteReader reader(op.remote.key);
         const auto key = na::LeaseKey::decode(reader);
         const bool get = op.kind == na::OpKind::get;
         const na::Access want = get ? na::Access::read : na::Access::write;

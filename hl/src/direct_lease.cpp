@@ -23,7 +23,7 @@ Result<std::unique_ptr<DirectLease>> DirectLease::make(const bulk::Region& memor
         drop(std::move(made));
         return not_mapped();
     }
-    Writer writer(made->key_);
+    ByteWriter writer(made->key_);
     transport->describe(made->lease(), writer);
     made->key_bytes_ = bytes;
     return made;
@@ -51,7 +51,7 @@ void DirectLease::abandon(std::unique_ptr<DirectLease> lease) noexcept {
     if (left->state_.exchange(State::abandoned, std::memory_order_acq_rel) == State::fenced) left->bury();
 }
 
-void DirectLease::on_fenced(Work& work) noexcept {
+void DirectLease::on_fenced(WorkItem& work) noexcept {
     auto& lease = static_cast<DirectLease&>(Lend::of(work));
     if (lease.state_.exchange(State::fenced, std::memory_order_acq_rel) == State::abandoned) lease.bury();
 }

@@ -39,7 +39,7 @@ class DirectLease final : private bulk::Lend {
 
   private:
     enum class State : std::uint8_t { granted, fencing, fenced, abandoned };
-    static void on_fenced(Work& work) noexcept;
+    static void on_fenced(WorkItem& work) noexcept;
     void bury() noexcept;
 
     std::array<std::byte, key_bytes_max> key_{};

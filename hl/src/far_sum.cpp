@@ -37,7 +37,7 @@ void FarSum::queue() noexcept {
     WorkThreads* const threads = threads_of_far(memory_);
     CINNABAR_ASSERT(threads);
     work_.user = this;
-    work_.run = [](Work& work) noexcept {
+    work_.run = [](WorkItem& work) noexcept {
         FarSum& self = *static_cast<FarSum*>(work.user);
         self.read();
         // The coroutine may resume, and destroy this, before these functions return.

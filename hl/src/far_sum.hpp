@@ -41,7 +41,7 @@ class FarSum {
     const std::uint64_t bytes_;
     std::uint32_t sum_;
     bulk::FarEnd end_;
-    Work work_;
+    WorkItem work_;
     Job job_;
     Executor* executor_ = nullptr;
 };

@@ -18,7 +18,7 @@ namespace {
 // The most callbacks between two rounds of progress, so that they cannot starve progress.
 constexpr unsigned completions_per_round = 64;
 
-Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
+Job& job_of(WorkItem& work) noexcept { return *static_cast<Job*>(work.user); }
 
 // With more threads than cores, the pool's thread would otherwise wait until this thread stops spinning.
 void yield_to_pools() noexcept {
@@ -45,8 +45,8 @@ void Loop::post(Job& job) noexcept {
     job.loop = this;
     job.work.user = &job;
     // The owner of a context must not run user code, so it queues the job with the completions.
-    job.work.run = [](Work& submitted) noexcept {
-        submitted.run = [](Work& completion) noexcept { job_of(completion).body(job_of(completion)); };
+    job.work.run = [](WorkItem& submitted) noexcept {
+        submitted.run = [](WorkItem& completion) noexcept { job_of(completion).body(job_of(completion)); };
         job_of(submitted).loop->context_->na().enqueue(submitted);
     };
     context_->na().submit(job.work);
@@ -123,7 +123,7 @@ void Loop::forget(Waiter& waiter) noexcept {
 void Loop::stop_driving() noexcept {
     if (simulated_clock_) leave_clock(*this);
     leaving_.store(true, std::memory_order_release);
-    ring_.run = [](Work&) noexcept {};
+    ring_.run = [](WorkItem&) noexcept {};
     if (context_) context_->na().submit(ring_);
     if (thread_.joinable()) thread_.join();
     std::unique_lock lock(leader_mutex_);

@@ -98,7 +98,7 @@ class Loop final : public Executor {
     std::atomic<bool> closed_{false};
     std::atomic<std::uint32_t> posting_{0};  // threads inside post()
     std::thread thread_;
-    Work ring_;
+    WorkItem ring_;
     std::atomic<std::uint32_t> turns_{0};  // odd while thread_ is in run_completions()
     std::uint32_t seen_turn_ = 0;          // by help_if_stuck()
 

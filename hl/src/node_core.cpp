@@ -47,7 +47,7 @@ NodeCore::NodeCore(NodeOptions options)
       buffers_(options_.buffer_bytes_max),
       scope_(std::make_unique<ScopeCore>(*this, nullptr)),
       remote_table_(std::make_shared<RemoteTable>(*this)),
-      scopes_(Threads::many, scopes_max),
+      scopes_(ThreadUse::many, scopes_max),
       stats_(std::make_unique<std::array<StatsEntry, stats_max>>()) {}
 
 NodeCore::~NodeCore() {
@@ -114,7 +114,7 @@ Result<void> NodeCore::open_loops() {
     const bool threaded = options_.progress_thread && !simulated_clock();
     for (unsigned i = 0; i < options_.contexts; ++i) {
         rpc::Options options = options_.rpc;
-        options.context.threads = Threads::many;
+        options.context.threads = ThreadUse::many;
         options.context.id = is_side_ ? na::side_context : static_cast<na::ContextId>(i);
         CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
         loops_.push_back(new Loop(*this, std::move(opened), threaded, simulated_clock()));

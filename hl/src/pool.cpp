@@ -119,28 +119,28 @@ PoolCore::Load PoolCore::load() const noexcept {
     return {running_, waiting_.load(std::memory_order_relaxed) - fresh_count_, fresh_counts_};
 }
 
-Work* PoolCore::next_locked() noexcept {
-    if (Work* work = begun_.pop_front()) return work;
+WorkItem* PoolCore::next_locked() noexcept {
+    if (WorkItem* work = begun_.pop_front()) return work;
     if (fresh_count_ == 0) return nullptr;
-    Work* const work = next_new_locked();
+    WorkItem* const work = next_new_locked();
     --fresh_count_;
     --*static_cast<NewJob*>(static_cast<Job*>(work->user))->waiting;
     return work;
 }
 
-Work* PoolCore::next_new_locked() noexcept {
+WorkItem* PoolCore::next_new_locked() noexcept {
     const auto take = [this](std::size_t priority) noexcept {
-        Work* const work = fresh_[priority].pop_front();
+        WorkItem* const work = fresh_[priority].pop_front();
         if (work) --fresh_counts_[priority];
         return work;
     };
     if (++turn_ % turns_per_low == 0) {
         for (std::size_t i = fresh_.size(); i-- > 0;) {
-            if (Work* work = take(i)) return work;
+            if (WorkItem* work = take(i)) return work;
         }
     }
     for (std::size_t i = 0; i < fresh_.size(); ++i) {
-        if (Work* work = take(i)) return work;
+        if (WorkItem* work = take(i)) return work;
     }
     return nullptr;
 }
@@ -174,7 +174,7 @@ void PoolCore::work(unsigned index) noexcept {
     if (loops_have_threads_) na::Context::gather_while(&waiting_);
     std::unique_lock lock(mutex_);
     for (;;) {
-        if (Work* next = next_locked()) {
+        if (WorkItem* next = next_locked()) {
             waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
             ++running_;
             unlock_and_wake(lock);

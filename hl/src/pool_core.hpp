@@ -56,8 +56,8 @@ class PoolCore final : public Executor {
     void push_locked(WorkQueue& queue, Job& job) noexcept;
     void unlock_and_wake(std::unique_lock<std::mutex>& lock) noexcept;
     void rest(std::unique_lock<std::mutex>& lock) noexcept;
-    [[nodiscard]] Work* next_locked() noexcept;
-    [[nodiscard]] Work* next_new_locked() noexcept;
+    [[nodiscard]] WorkItem* next_locked() noexcept;
+    [[nodiscard]] WorkItem* next_new_locked() noexcept;
     [[nodiscard]] std::uint32_t* waiting_of_locked(const na::Addr& peer) noexcept;
 
     const PoolOptions options_;

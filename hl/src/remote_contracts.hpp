@@ -60,7 +60,7 @@ struct BlockList {
     template <class P>
     void proc(P& p) {
         if constexpr (P::decoding) {
-            Reader reader(p.view(p.count(1, sizeof(bulk::Blocks::Run))));
+            ByteReader reader(p.view(p.count(1, sizeof(bulk::Blocks::Run))));
             const Errc bad = p.ok() ? bulk::Blocks::decode(reader, list) : Errc::ok;
             if (bad != Errc::ok) p.fail(bad);
         } else if constexpr (P::sizing) {
@@ -68,7 +68,7 @@ struct BlockList {
             p.raw(nullptr, list.encoded_bytes());
         } else {
             std::vector<std::byte> encoded(list.encoded_bytes());
-            Writer writer(encoded);
+            ByteWriter writer(encoded);
             list.encode(writer);
             p.count(encoded.size());
             p.raw(encoded.data(), encoded.size());

@@ -19,7 +19,7 @@ struct DirectDescription {
     // False: too short.
     [[nodiscard]] bool decode(ConstBytes from) noexcept {
         if (from.size() <= head_bytes) return false;
-        Reader reader(from.first(head_bytes));
+        ByteReader reader(from.first(head_bytes));
         lease_bytes = reader.u64();
         offset = reader.u64();
         key = from.subspan(head_bytes);
@@ -27,7 +27,7 @@ struct DirectDescription {
     }
     // Requires: `to` has head_bytes + key.size().
     void encode(Bytes to) const noexcept {
-        Writer writer(to);
+        ByteWriter writer(to);
         writer.u64(lease_bytes);
         writer.u64(offset);
         writer.bytes(key);

@@ -79,7 +79,7 @@ struct RemoteTable::Notifying {
     }
 };
 
-RemoteTable::RemoteTable(NodeCore& node) : node_(node), id_(secret_u64()), slots_(Threads::many, shares_max) {}
+RemoteTable::RemoteTable(NodeCore& node) : node_(node), id_(secret_u64()), slots_(ThreadUse::many, shares_max) {}
 
 RemoteTable& RemoteTable::of(const NodeRef& node) noexcept { return node.core_->remote_table(); }
 

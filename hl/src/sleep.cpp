@@ -16,9 +16,9 @@ struct SleepOp::State : Framed, Sleeper {
     TimeUs wakes_us;
     Errc at_wake;
     Errc result = Errc::ok;
-    Timer timer;
-    Work begin_work;
-    Work cancel_work;
+    WheelTimer timer;
+    WorkItem begin_work;
+    WorkItem cancel_work;
     Job job;
     StopNode stop_node;
     std::coroutine_handle<> handle;
@@ -44,7 +44,7 @@ struct SleepOp::State : Framed, Sleeper {
         if (cancel_came) return wake(Errc::canceled);
         asleep = true;
         timer.user = this;
-        timer.fire = [](Timer& fired) noexcept {
+        timer.fire = [](WheelTimer& fired) noexcept {
             State& self = *static_cast<State*>(fired.user);
             self.wake(self.at_wake);
         };
@@ -78,7 +78,7 @@ struct SleepOp::State : Framed, Sleeper {
             sleeper.resume();
         };
         job.work.user = &job;
-        job.work.run = [](Work& completion) noexcept {
+        job.work.run = [](WorkItem& completion) noexcept {
             Job& done = *static_cast<Job*>(completion.user);
             State& self = *static_cast<State*>(done.user);
             if (self.executor) return continue_on(*self.executor, done);
@@ -94,8 +94,8 @@ bool SleepOp::start(const TaskContext* task, std::coroutine_handle<> handle) {
     if (Executor* const executor = executor_of(task)) executor->relies_on(loop);
     auto* state = new State(*this, loop, task, handle);
     state->begin_work.user = state->cancel_work.user = state->stop_node.user = state;
-    state->begin_work.run = [](Work& work) noexcept { static_cast<State*>(work.user)->begin(); };
-    state->cancel_work.run = [](Work& work) noexcept { static_cast<State*>(work.user)->cancel(); };
+    state->begin_work.run = [](WorkItem& work) noexcept { static_cast<State*>(work.user)->begin(); };
+    state->cancel_work.run = [](WorkItem& work) noexcept { static_cast<State*>(work.user)->cancel(); };
     state->stop_node.fire = [](StopNode& node) noexcept {
         State& self = *static_cast<State*>(node.user);
         self.cancel_submitted.store(true, std::memory_order_release);

@@ -30,7 +30,7 @@ bool Waiter::wait_for(Microseconds span) noexcept {
 
 Waiter::Waiter() noexcept {
     ring_.user = this;
-    ring_.run = [](Work& work) noexcept {
+    ring_.run = [](WorkItem& work) noexcept {
         static_cast<Waiter*>(work.user)->ringing_.store(false, std::memory_order_release);
     };
 }
@@ -95,7 +95,7 @@ void Waiter::run_jobs() noexcept {
     }
     if (ready.empty()) return;
     const Turn turn(*this);
-    while (Work* work = ready.pop_front()) {
+    while (WorkItem* work = ready.pop_front()) {
         Job& job = *static_cast<Job*>(work->user);
         job.body(job);
     }

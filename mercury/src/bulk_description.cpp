@@ -73,7 +73,7 @@ hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept {
     }
     const Original original(bulk);
     if (!original) return failed(original_is_gone, HG_INVALID_ARG);
-    Writer writer(out);
+    ByteWriter writer(out);
     writer.u64(bulk.bytes);
     writer.u32(bulk.segment_count);
     writer.u8(bulk.flags);
@@ -96,7 +96,7 @@ hg_return_t decode(hg_class& owner, ConstBytes bytes, hg_bulk_t* out) {
     made->owner = made->bound.owner = &owner;
     made->is_remote = true;
     made->encoded.assign(bytes.begin(), bytes.end());
-    Reader reader(made->encoded);
+    ByteReader reader(made->encoded);
     made->bytes = reader.u64();
     made->segment_count = reader.u32();
     made->flags = reader.u8();

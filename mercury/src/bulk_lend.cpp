@@ -37,7 +37,7 @@ void drive(hg_class& owner) noexcept {
 }
 
 void revoke(Lending& lending) noexcept {
-    lending.fenced.run = [](Work& work) noexcept {
+    lending.fenced.run = [](WorkItem& work) noexcept {
         static_cast<Lending&>(bulk::Lend::of(work)).over.store(true, std::memory_order_release);
     };
     if (!lending.granted() || lending.revoke() == Errc::ok) lending.over.store(true, std::memory_order_relaxed);

@@ -111,7 +111,7 @@ hg_return_t copy(const Wanted& wanted) {
 
 void complete_at_once(hg_op_id& op) {
     op.queued.run.user = &op;
-    op.queued.run.run = [](Work& work) noexcept {
+    op.queued.run.run = [](WorkItem& work) noexcept {
         hg_op_id& over = *static_cast<hg_op_id*>(work.user);
         {
             const std::lock_guard lock(over.mutex);

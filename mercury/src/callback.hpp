@@ -9,15 +9,15 @@ namespace cinnabar::mercury {
 
 // Must live until `run` has started.
 struct Callback {
-    Work run;  // the caller sets run.run and run.user
-    Work hand_over;
+    WorkItem run;  // the caller sets run.run and run.user
+    WorkItem hand_over;
     na::Context* context = nullptr;
 
     // Any thread; see na::Context::run_owned.
     void queue(na::Context& on) noexcept {
         context = &on;
         hand_over.user = this;
-        hand_over.run = [](Work& work) noexcept {
+        hand_over.run = [](WorkItem& work) noexcept {
             Callback& queued = *static_cast<Callback*>(work.user);
             queued.context->enqueue(queued.run);
         };

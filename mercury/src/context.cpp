@@ -22,7 +22,7 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     rpc::Options options;
     const na_init_info_4_0& network = owner.network->options;
     const bool single = (network.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
-    options.context.threads = single ? Threads::one : Threads::many;
+    options.context.threads = single ? ThreadUse::one : ThreadUse::many;
     options.context.id = id;
     if ((network.progress_mode & NA_NO_BLOCK) != 0) options.context.spin_max = std::chrono::hours(1);
     options.checksums = owner.options.checksum_level != HG_CHECKSUM_NONE;
@@ -52,7 +52,7 @@ void give_id(na_class& network, na::ContextId id) {
 
 hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
     const bool single = (owner.network->options.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
-    auto made = std::make_unique<hg_context>(single ? Threads::one : Threads::many);
+    auto made = std::make_unique<hg_context>(single ? ThreadUse::one : ThreadUse::many);
     made->owner = &owner;
     made->id = id;
     made->core_id = take_id(*owner.network, id);
@@ -90,7 +90,7 @@ bool has_users(hg_context& context) {
 
 hg_context* mercury::context_destroyed_here() noexcept { return destroyed_here; }
 
-hg_context::hg_context(Threads threads) : handles(threads, handles_max), transfers(threads, transfers_max) {}
+hg_context::hg_context(ThreadUse threads) : handles(threads, handles_max), transfers(threads, transfers_max) {}
 
 hg_context_t* HG_Context_create(hg_class_t* hg_class) { return HG_Context_create_id(hg_class, 0); }
 

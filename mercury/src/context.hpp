@@ -31,7 +31,7 @@ struct hg_context {
     cinnabar::SlotPool<hg_handle> handles;
     cinnabar::SlotPool<hg_op_id> transfers;
 
-    explicit hg_context(cinnabar::Threads threads);
+    explicit hg_context(cinnabar::ThreadUse threads);
     // Adds the counts of its handles to `to`. Any thread.
     void add_tallies(cinnabar::mercury::Tallies& to) noexcept {
         handles.for_each([&to](const hg_handle& handle) {

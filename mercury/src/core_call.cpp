@@ -68,7 +68,7 @@ hg_return_t HG_Core_addr_deserialize(hg_core_class_t* of, hg_core_addr_t* addr, 
                                      uint64_t) {
     if (!of || !addr || !bytes) return HG_INVALID_ARG;
     return mercury::guarded([&] {
-        Reader reader(ConstBytes(static_cast<const std::byte*>(bytes), count));
+        ByteReader reader(ConstBytes(static_cast<const std::byte*>(bytes), count));
         auto decoded = na::Addr::decode(reader);
         if (decoded && decoded->empty())
             return mercury::failed("HG_Core_addr_deserialize: an empty address", HG_PROTOCOL_ERROR);

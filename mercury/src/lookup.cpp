@@ -30,7 +30,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t* context, hg_cb_t callback, void* arg, 
         if (looked != HG_SUCCESS) return looked;
         lookup->told.ret = HG_SUCCESS;
         lookup->queued.run.user = lookup.get();
-        lookup->queued.run.run = [](Work& work) noexcept {
+        lookup->queued.run.run = [](WorkItem& work) noexcept {
             const std::unique_ptr<Lookup> found(static_cast<Lookup*>(work.user));
             (void)found->callback(&found->told);
         };

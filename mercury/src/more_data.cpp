@@ -8,7 +8,7 @@
 namespace cinnabar::mercury {
 namespace {
 
-void brought(Work& work) noexcept {
+void brought(WorkItem& work) noexcept {
     hg_handle& handle = *static_cast<hg_handle*>(work.user);
     handle.more.coming.store(false, std::memory_order_release);
     handle.more.next(handle, handle.more.ret);
@@ -18,10 +18,10 @@ void brought(Work& work) noexcept {
 // The `done` function, which the user may call on any thread.
 void done(hg_core_handle_t core_handle, hg_return_t ret) {
     hg_handle& handle = *hg(core_handle);
-    Work& work = handle.more.work;
+    WorkItem& work = handle.more.work;
     handle.more.ret = ret;
     work.user = &handle;
-    work.run = [](Work& self) noexcept {
+    work.run = [](WorkItem& self) noexcept {
         self.run = brought;
         static_cast<hg_handle*>(self.user)->info.context->rpc->na().enqueue(self);
     };

@@ -17,7 +17,7 @@ struct hg_handle;
 namespace cinnabar::mercury {
 
 struct MoreData {
-    Work work;
+    WorkItem work;
     void (*next)(hg_handle& handle, hg_return_t ret) noexcept = nullptr;
     hg_return_t ret = HG_SUCCESS;
     std::atomic<bool> coming{false};

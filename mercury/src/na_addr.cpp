@@ -69,7 +69,7 @@ size_t NA_Addr_get_serialize_size(na_class_t*, na_addr_t* addr) { return addr ? 
 
 na_return_t NA_Addr_serialize(na_class_t*, void* bytes, size_t count, na_addr_t* addr) {
     if (!bytes || !addr) return NA_INVALID_ARG;
-    Writer writer(Bytes(static_cast<std::byte*>(bytes), count));
+    ByteWriter writer(Bytes(static_cast<std::byte*>(bytes), count));
     addr->addr.encode(writer);
     return writer.ok() ? NA_SUCCESS : NA_OVERFLOW;
 }
@@ -77,7 +77,7 @@ na_return_t NA_Addr_serialize(na_class_t*, void* bytes, size_t count, na_addr_t*
 na_return_t NA_Addr_deserialize(na_class_t* na_class, na_addr_t** addr, const void* bytes, size_t count, uint64_t) {
     if (!na_class || !addr || !bytes) return NA_INVALID_ARG;
     return to_na(guarded([&] {
-        Reader reader(ConstBytes(static_cast<const std::byte*>(bytes), count));
+        ByteReader reader(ConstBytes(static_cast<const std::byte*>(bytes), count));
         auto decoded = na::Addr::decode(reader);
         if (decoded && decoded->empty()) return failed("NA_Addr_deserialize: an empty address", HG_PROTOCOL_ERROR);
         return decoded ? hand_out(*na_class, *std::move(decoded), addr)

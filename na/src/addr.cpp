@@ -186,7 +186,7 @@ std::size_t Addr::encoded_bytes() const noexcept {
     return bytes;
 }
 
-void Addr::encode(Writer& writer) const noexcept {
+void Addr::encode(ByteWriter& writer) const noexcept {
     if (!body_) {
         writer.u8(0);
         writer.u16(0);
@@ -202,7 +202,7 @@ void Addr::encode(Writer& writer) const noexcept {
     }
 }
 
-Result<Addr> Addr::decode(Reader& reader) {
+Result<Addr> Addr::decode(ByteReader& reader) {
     const std::size_t count = reader.u8();
     const ContextId context = reader.u16();
     const Incarnation incarnation = reader.u64();

@@ -14,10 +14,11 @@ namespace cinnabar::na {
 
 class CompletionQueue {
   public:
-    explicit CompletionQueue(Threads threads) noexcept : alone_(threads == Threads::one), publishes_at_once_(alone_) {}
+    explicit CompletionQueue(ThreadUse threads) noexcept
+        : alone_(threads == ThreadUse::one), publishes_at_once_(alone_) {}
 
     // Owner.
-    void add(Work& work) noexcept {
+    void add(WorkItem& work) noexcept {
         fresh_.push_back(work);
         ++fresh_count_;
         if (publishes_at_once_) [[unlikely]]
@@ -33,7 +34,7 @@ class CompletionQueue {
     void publish_at_once() noexcept { publishes_at_once_ = true; }
 
     // Any thread. Null: nothing is published.
-    [[nodiscard]] Work* pop() noexcept {
+    [[nodiscard]] WorkItem* pop() noexcept {
         if (count() == 0) return nullptr;
         if (alone_) return pop_locked();
         const SpinGuard guard(lock_);
@@ -63,15 +64,15 @@ class CompletionQueue {
         const std::uint32_t added = std::exchange(fresh_count_, 0);
         count_.store(count_.load(std::memory_order_relaxed) + added, std::memory_order_release);
     }
-    [[nodiscard]] Work* pop_locked() noexcept {
-        Work* const work = published_.pop_front();
+    [[nodiscard]] WorkItem* pop_locked() noexcept {
+        WorkItem* const work = published_.pop_front();
         if (work) count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
         return work;
     }
 
     // Used only by the owner.
     const bool alone_;
-    bool publishes_at_once_;  // always with Threads::one
+    bool publishes_at_once_;  // always with ThreadUse::one
     WorkQueue fresh_;         // not yet published
     std::uint32_t fresh_count_ = 0;
 

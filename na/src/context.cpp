@@ -10,7 +10,7 @@
 namespace cinnabar::na {
 namespace {
 
-Op& op_of(Work& work) {
+Op& op_of(WorkItem& work) {
     // `work` is the first member of Op.
     return reinterpret_cast<Op&>(work);
 }
@@ -58,7 +58,7 @@ static_assert(offsetof(Op, work) == 0);
 [[gnu::tls_model("initial-exec")]] constinit thread_local CallingUser calling_user;
 
 void Context::Impl::give_up() noexcept {
-    if (options_.threads == Threads::one) return;
+    if (options_.threads == ThreadUse::one) return;
     flush_or_gather();
     let_go();
 }
@@ -69,7 +69,7 @@ void Context::Impl::flush_or_gather() noexcept {
 }
 
 void Context::Impl::let_go() noexcept {
-    if (options_.threads == Threads::one) return;
+    if (options_.threads == ThreadUse::one) return;
     for (;;) {
         completions_.publish();
         ring_sleeper_if_needed();
@@ -150,7 +150,7 @@ void Context::Impl::complete(Op& op, Errc result) noexcept {
 Errc Context::post_owned(Op& op) noexcept { return impl_->post_owned(op); }
 
 Errc Context::post(Op& op) noexcept {
-    if (impl_->options_.threads == Threads::one) return impl_->post_owned(op);
+    if (impl_->options_.threads == ThreadUse::one) return impl_->post_owned(op);
     if (impl_->try_own()) {
         impl_->refresh_now();
         const Errc taken = impl_->post_owned(op);
@@ -196,7 +196,7 @@ void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
 
 void Context::gather_while(const std::atomic<std::uint32_t>* more) noexcept { more_to_come = more; }
 
-void Context::run_owned(Work& work) noexcept {
+void Context::run_owned(WorkItem& work) noexcept {
     Impl& impl = *impl_;
     if (calling_user.hands_to != &impl) [[unlikely]]
         return impl.run_owned_outside(work);
@@ -213,8 +213,8 @@ void Context::Impl::handed_over_first() noexcept {
 }
 
 // Called outside of the callbacks of this context.
-void Context::Impl::run_owned_outside(Work& work) noexcept {
-    if (options_.threads == Threads::one) return work.run(work);
+void Context::Impl::run_owned_outside(WorkItem& work) noexcept {
+    if (options_.threads == ThreadUse::one) return work.run(work);
     if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return submit(work);
     if (!try_own()) {
         submitted_.push(work);
@@ -228,9 +228,9 @@ void Context::Impl::run_owned_outside(Work& work) noexcept {
     give_up();
 }
 
-void Context::submit(Work& work) noexcept { impl_->submit(work); }
+void Context::submit(WorkItem& work) noexcept { impl_->submit(work); }
 
-void Context::enqueue(Work& work) noexcept { impl_->completions_.add(work); }
+void Context::enqueue(WorkItem& work) noexcept { impl_->completions_.add(work); }
 
 TimeUs Context::callback_begins() noexcept {
     return calling_user.timed == calling_user.ran ? calling_user.callback_began : impl_->clock_.coarse_us();
@@ -247,7 +247,7 @@ unsigned Context::trigger(unsigned count_max) noexcept {
     const CallingUser outer = std::exchange(calling_user, impl.inside_);
     unsigned count = 0;
     while (count < count_max) {
-        Work* const work = impl.completions_.pop();
+        WorkItem* const work = impl.completions_.pop();
         if (!work) break;
         calling_user.ran = ++count;
         work->run(*work);
@@ -264,8 +264,8 @@ unsigned Context::Impl::run_submitted() noexcept {
     std::swap(queue, retries_);
     WorkQueue fresh = submitted_.take_all();
     queue.splice_back(fresh);
-    for (Work* work = queue.front(); work; ++count) {
-        Work& now = *std::exchange(work, work->next_work);  // when it has run, it may be queued again or be freed
+    for (WorkItem* work = queue.front(); work; ++count) {
+        WorkItem& now = *std::exchange(work, work->next_work);  // when it has run, it may be queued again or be freed
         if (now.run) {
             now.run(now);
         } else {
@@ -278,7 +278,7 @@ unsigned Context::Impl::run_submitted() noexcept {
 Context::Ownership::Ownership(Context& context) noexcept : context_(context), nested_(context.impl_->owned_here()) {
     if (nested_) return;
     context_.impl_->own();
-    if (context_.impl_->options_.threads == Threads::many) context_.impl_->refresh_now();
+    if (context_.impl_->options_.threads == ThreadUse::many) context_.impl_->refresh_now();
 }
 
 Context::Ownership::~Ownership() {

@@ -23,7 +23,7 @@ namespace cinnabar::na {
 // with fewer, sending would dominate, since one send costs as much as several calls.
 struct CallingUser {
     const void* context = nullptr;
-    // The same context if it is Threads::many; otherwise null, because the calling thread owns the context.
+    // The same context if it is ThreadUse::many; otherwise null, because the calling thread owns the context.
     const void* hands_to = nullptr;
     unsigned handed_over = 0;  // work of run_owned() that has not run yet
     unsigned unsent = 0;       // ownerships that ended without a flush
@@ -47,22 +47,22 @@ class Context::Impl final : public PortHost {
     [[nodiscard]] Receiver& receiver() noexcept override { return receiver_; }
     void complete(Op& op, Errc result) noexcept override;
     [[nodiscard]] TimeUs now_us() noexcept override { return now_; }
-    void arm(Timer& timer, TimeUs when) noexcept override { wheel_.arm(timer, when); }
-    void disarm(Timer& timer) noexcept override { wheel_.disarm(timer); }
+    void arm(WheelTimer& timer, TimeUs when) noexcept override { wheel_.arm(timer, when); }
+    void disarm(WheelTimer& timer) noexcept override { wheel_.disarm(timer); }
     [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
     void wake() noexcept override { sleepers_.ring_if_any(); }
-    void submit(Work& work) noexcept override;
+    void submit(WorkItem& work) noexcept override;
     [[nodiscard]] ContextId context_id() const noexcept override { return options_.id; }
-    [[nodiscard]] Threads threads() const noexcept override { return options_.threads; }
+    [[nodiscard]] ThreadUse threads() const noexcept override { return options_.threads; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return options_.initial_credits; }
     [[nodiscard]] bool spins() const noexcept override { return options_.spin_max.count() > 0; }
     void peer_gone(Peer& peer) noexcept override { peer_shortcuts_.remove(peer); }
 
     // Ownership (context.cpp).
-    [[nodiscard]] bool try_own() noexcept { return options_.threads == Threads::one || ownership_.try_lock(); }
+    [[nodiscard]] bool try_own() noexcept { return options_.threads == ThreadUse::one || ownership_.try_lock(); }
     // Waits for its turn to own the context.
     void own() noexcept {
-        if (options_.threads == Threads::many) ownership_.lock();
+        if (options_.threads == ThreadUse::many) ownership_.lock();
     }
     // Whether this thread is inside a Receiver function of the context.
     [[nodiscard]] bool owned_here() const noexcept { return calling_user.owns && calling_user.context == this; }
@@ -79,7 +79,7 @@ class Context::Impl final : public PortHost {
     void post_handed_over(Op& op) noexcept;
     void cancel_owned(Op& op) noexcept;
 
-    [[gnu::noinline]] void run_owned_outside(Work& work) noexcept;
+    [[gnu::noinline]] void run_owned_outside(WorkItem& work) noexcept;
     [[gnu::noinline]] void handed_over_first() noexcept;
 
     // Progress (sleep.cpp).
@@ -102,7 +102,7 @@ class Context::Impl final : public PortHost {
     TimeSource& clock_;
     const bool virtual_clock_;
     // What calling_user is set to inside trigger() and progress().
-    const CallingUser inside_{this, options_.threads == Threads::many ? this : nullptr};
+    const CallingUser inside_{this, options_.threads == ThreadUse::many ? this : nullptr};
     const std::uint32_t ordinal_;  // unique among the contexts that are open
     const std::uint64_t routes_;   // ContextOptions::routes, or a number of its own
     std::vector<Transport*> transports_;
@@ -113,9 +113,9 @@ class Context::Impl final : public PortHost {
     std::uint32_t ops_posted_ = 0;
     bool closed_ = false;
     bool rung_ = false;  // wake() was called: progress() returns, even if it has done nothing
-    IntrusiveQueue<Work, &Work::next_work> retries_;  // handed-over ops that a port answered `again`
-    TimeUs kernel_looked_at_ = 0;                     // when epoll was last asked
-    Microseconds spin_{options_.spin_max};            // how long progress() spins at present
+    IntrusiveQueue<WorkItem, &WorkItem::next_work> retries_;  // handed-over ops that a port answered `again`
+    TimeUs kernel_looked_at_ = 0;                             // when epoll was last asked
+    Microseconds spin_{options_.spin_max};                    // how long progress() spins at present
 
     PeerShortcuts peer_shortcuts_;
 

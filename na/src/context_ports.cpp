@@ -97,7 +97,7 @@ void Context::Impl::close() noexcept {
     completions_.publish_at_once();
     for (const auto& port : ports_) port->close();  // completes what is posted
     while (!retries_.empty() || !submitted_.empty()) (void)run_submitted();
-    if (options_.threads == Threads::many) ownership_.unlock();
+    if (options_.threads == ThreadUse::many) ownership_.unlock();
 }
 
 Context::Impl::~Impl() {
@@ -196,13 +196,13 @@ std::uint32_t Context::completions() const noexcept { return impl_->completions_
 int Context::wait_fd() const noexcept { return impl_->epoll_.get(); }
 bool Context::prepare_wait() noexcept { return impl_->prepare_foreign_wait(); }
 void Context::wake() noexcept { impl_->sleepers_.ring(); }  // also wakes a thread that is about to sleep
-void Context::arm(Timer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer, when); }
-void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
+void Context::arm(WheelTimer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer, when); }
+void Context::disarm(WheelTimer& timer) noexcept { impl_->wheel_.disarm(timer); }
 TimeUs Context::now_us() const noexcept { return impl_->now_; }
 TimeUs Context::fresh_now_us() noexcept { return impl_->refresh_now(); }
 // In a `one` context the caller always owns it, so the stored time may be as old as the last reading of the clock.
 TimeUs Context::present_us() noexcept {
-    return impl_->options_.threads == Threads::one ? impl_->refresh_now() : impl_->now_;
+    return impl_->options_.threads == ThreadUse::one ? impl_->refresh_now() : impl_->now_;
 }
 TimeUs Context::next_timer_us() const noexcept { return impl_->wheel_.next(); }
 TimeSource& Context::clock() const noexcept { return impl_->clock_; }

@@ -10,7 +10,7 @@ constexpr std::uint32_t magic = 0x52424ec1;
 }  // namespace
 
 void Hello::encode(std::span<std::byte, hello_bytes> out) const noexcept {
-    Writer writer(out);
+    ByteWriter writer(out);
     writer.u32(magic);
     writer.u8(hello_version);
     writer.u8(static_cast<std::uint8_t>(kind));
@@ -28,7 +28,7 @@ void Hello::encode(std::span<std::byte, hello_bytes> out) const noexcept {
 }
 
 Errc Hello::decode(ConstBytes in, Hello& out) noexcept {
-    Reader reader(in);
+    ByteReader reader(in);
     const std::uint32_t seen_magic = reader.u32();
     const std::uint8_t seen_version = reader.u8();
     const std::uint8_t kind = reader.u8();

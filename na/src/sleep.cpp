@@ -42,7 +42,7 @@ constinit KernelWait wait_in_kernel(&::epoll_pwait2);
 
 }  // namespace
 
-void Context::Impl::submit(Work& work) noexcept {
+void Context::Impl::submit(WorkItem& work) noexcept {
     if (submitted_.push(work)) wake();  // otherwise the thread that pushed the first work wakes
 }
 
@@ -120,7 +120,7 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
         sleepers_.remove();
         return run_submitted();
     }
-    if (options_.threads == Threads::many) ownership_.unlock();
+    if (options_.threads == ThreadUse::many) ownership_.unlock();
     sleepers_.count_sleep();
     if (submitted_.empty()) return dispatch(Look::asleep, until);
     own();
@@ -142,7 +142,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         own();
     }
     // In a `many` context another thread may still be in a foreign event loop, so the flag stays.
-    if (options_.threads == Threads::one) sleepers_.end_foreign_wait();
+    if (options_.threads == ThreadUse::one) sleepers_.end_foreign_wait();
     const TimeUs started = refresh_now();
     const TimeUs until = after(started, timeout);
     TimeUs spin_end = after(started, spin_);
@@ -183,7 +183,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     if (did != 0 && spun) spin_ = std::min(options_.spin_max, spin_ + spin_step);
     if (did == 0) {
         let_go();
-    } else if (options_.threads == Threads::many) {
+    } else if (options_.threads == ThreadUse::many) {
         give_up();
     } else if (completions_.count() == 0) {
         flush();

@@ -24,7 +24,7 @@ using RefusalText = std::array<char, 256>;  // what of the text of an error is s
 // Writes the pieces as the text of the reply's error, and returns its size; 0: there is no room, or no reply.
 std::uint32_t write_text(Request& request, std::initializer_list<std::string_view> pieces) noexcept {
     if (request.one_way()) return 0;
-    Writer writer(request.output_room());
+    ByteWriter writer(request.output_room());
     writer.u32(0);
     for (const std::string_view piece : pieces) writer.bytes(as_bytes(piece));
     return writer.ok() ? static_cast<std::uint32_t>(writer.size()) : 0;
@@ -71,7 +71,7 @@ Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
 // Runs the audit function from trigger(), because it is user code.
 void Access::tell(std::unique_ptr<AuditEvent> event) noexcept {
     struct Told {
-        Work work;
+        WorkItem work;
         std::shared_ptr<const Policy> policy;
         std::unique_ptr<AuditEvent> event;
     };
@@ -79,7 +79,7 @@ void Access::tell(std::unique_ptr<AuditEvent> event) noexcept {
     auto* told = new (std::nothrow) Told{{}, policy_, std::move(event)};
     if (!told) return;
     told->work.user = told;
-    told->work.run = [](Work& work) noexcept {
+    told->work.run = [](WorkItem& work) noexcept {
         const std::unique_ptr<Told> mine(static_cast<Told*>(work.user));
         mine->policy->tell(*mine->event);
     };
@@ -152,7 +152,7 @@ Errc Access::charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcep
     }
     tell(policy_->event(book.peer->addr(), {}, 0, *account->quota(), to_string(refusal.limit)));
     RefusalText text{};
-    Writer writer(call.input_room());
+    ByteWriter writer(call.input_room());
     writer.bytes(as_bytes(std::string_view(text.data(), account->explain(refusal, text))));
     if (writer.ok()) call.whole_.app_text = as_text(writer.written());
     return refusal.code();

@@ -21,7 +21,7 @@ void Origin::renew_whole_way(Call& call) noexcept {
     call.whole_way_ = false;
 }
 
-Origin::Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept
+Origin::Origin(ContextCore& core, ThreadUse threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept
     : calls(threads, calls_max), core_(core), messages_retained_(messages_retained) {}
 
 // Resets the call for its next use, without freeing its slot.

@@ -31,7 +31,7 @@ std::shared_ptr<na::Transport> ContextCore::far_lender() noexcept {
     return nullptr;
 }
 
-Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer, Audience audience,
+Errc Call::lend(const bulk::Region& region, na::Access access, ByteWriter& writer, Audience audience,
                 const std::shared_ptr<const na::Guests>& guests) noexcept {
     CINNABAR_ASSERT(use_.state == State::made);
     if (goes_along(region, access, core_->options)) {
@@ -70,7 +70,7 @@ std::uint64_t Call::lent_bytes() const noexcept {
     return bytes;
 }
 
-Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept {
+Errc Call::forward_memory(const bulk::RemoteRegion& remote, ByteWriter& writer) noexcept {
     CINNABAR_ASSERT(use_.state == State::made);
     whole_way_ = whole_.forwards = true;
     return bulk::forward(remote, writer);

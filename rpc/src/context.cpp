@@ -89,7 +89,7 @@ void ContextCore::note_homes() {
         if (endpoints.empty()) continue;
         const na::Addr addr = na::Addr::make(std::move(endpoints), options.context.id, 0);
         home.resize(addr.encoded_bytes());
-        Writer writer{Bytes(home)};
+        ByteWriter writer{Bytes(home)};
         addr.encode(writer);
     }
 }

@@ -35,18 +35,18 @@ class ContextBase {
     // which may be destroyed while the lock is held.
     [[nodiscard]] static std::recursive_mutex& after_close() noexcept;
     // Runs `work` as the owner, at once if possible; after close(), in this call. Any thread.
-    void run_owned(Work& work) noexcept {
+    void run_owned(WorkItem& work) noexcept {
         if (closed_) [[unlikely]]
             return run_closed(work);
         na->run_owned(work);
     }
-    [[gnu::noinline]] static void run_closed(Work& work) noexcept {
+    [[gnu::noinline]] static void run_closed(WorkItem& work) noexcept {
         const std::lock_guard lock(after_close());
         work.run(work);
     }
     // As run_owned(), for threads that drive another context: only queues `work`, but after close() runs it in this
     // call.
-    void hand_over(Work& work) noexcept {
+    void hand_over(WorkItem& work) noexcept {
         if (closed_) return run_closed(work);
         na->submit(work);
     }

@@ -75,7 +75,7 @@ void Control::flush(PeerBook& book) noexcept {
         std::min<std::size_t>(message->payload_bytes_max, book.peer->message_bytes_max()) - control_header_bytes;
     ControlQueue::Batch batch;
     if (records) batch = book.control.next(std::min(room / control_record_bytes, batch_max));
-    Writer writer(message->bytes());
+    ByteWriter writer(message->bytes());
     const auto flags =
         static_cast<std::uint8_t>((records ? control_wants_ack : 0) | (book.owes_ack ? control_is_ack : 0));
     encode_control_header(flags, static_cast<std::uint16_t>(batch.count), writer);
@@ -111,7 +111,7 @@ void Control::sent(PeerBook& book) noexcept {
 }
 
 void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
     if (decode_control_header(reader, flags, records) != Errc::ok || !may_come(flags, records, book.control_unacked)) {

@@ -53,7 +53,7 @@ ControlQueue::Batch ControlQueue::next(std::size_t count_max) const noexcept {
     return batch;
 }
 
-void ControlQueue::encode(const Batch& batch, Writer& writer) const noexcept {
+void ControlQueue::encode(const Batch& batch, ByteWriter& writer) const noexcept {
     const auto encode_waiting = [&](bool leave) {
         for (std::size_t type = 1; type < control_types; ++type) {
             const auto each = static_cast<ControlType>(type);

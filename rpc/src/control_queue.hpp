@@ -31,7 +31,7 @@ class ControlQueue {
         std::size_t count = 0;
     };
     [[nodiscard]] Batch next(std::size_t count_max) const noexcept;
-    void encode(const Batch& batch, Writer& writer) const noexcept;
+    void encode(const Batch& batch, ByteWriter& writer) const noexcept;
     void taken(const Batch& batch) noexcept;
     // Empties the queue and frees its memory.
     void clear() noexcept;

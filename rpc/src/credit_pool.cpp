@@ -102,7 +102,7 @@ void CreditPool::grow(PeerBook& book) noexcept {
 }
 
 void CreditPool::watch_starving(PeerBook& book) noexcept {
-    Timer& starved = book.account.starved;
+    WheelTimer& starved = book.account.starved;
     if (!book.open || !book.account.starving() || starved.armed()) return;
     starved.user = &book;
     starved.fire = bind<&CreditPool::grant_if_starved>;

@@ -108,7 +108,7 @@ class Credits {
     // without a recall.
     [[nodiscard]] std::uint32_t returned(std::uint32_t count) noexcept;
 
-    Timer starved;  // runs while the peer is starving
+    WheelTimer starved;  // runs while the peer is starving
 
   private:
     // Checked after all operations but spend() and give(), which cannot violate it. Peers::add_up checks `held` against

@@ -20,14 +20,14 @@ constexpr std::uint8_t owner_writes_shown = 3;
 constexpr std::uint8_t owner_reads_shown = 4;
 constexpr std::uint8_t kind_cuda = 1;
 
-void write_handle(const bulk::OwnerMove& move, Writer& writer) noexcept {
+void write_handle(const bulk::OwnerMove& move, ByteWriter& writer) noexcept {
     writer.u64(move.bytes);
     writer.u8(kind_cuda);
     writer.u64(move.shown->offset);
     writer.bytes(move.shown->driver);
 }
 
-Errc read_handle(Reader& reader, std::uint64_t& bytes, bulk::IpcHandle& handle) noexcept {
+Errc read_handle(ByteReader& reader, std::uint64_t& bytes, bulk::IpcHandle& handle) noexcept {
     bytes = reader.u64();
     const std::uint8_t kind = reader.u8();
     handle.kind = bulk::MemoryKind::cuda;
@@ -42,7 +42,7 @@ Errc read_handle(Reader& reader, std::uint64_t& bytes, bulk::IpcHandle& handle) 
 
 Errc FarMoves::write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes) noexcept {
     const bool pull = move.direction == bulk::Direction::pull;
-    Writer writer(call.input_room());
+    ByteWriter writer(call.input_room());
     writer.u64(move.offset);
     if (move.shown) {
         writer.u8(pull ? owner_writes_shown : owner_reads_shown);
@@ -98,7 +98,7 @@ void FarMoves::on_done(Call& call, void* user) noexcept {
     move.let_go = call.fenced();
     call.release();
     move.over.user = &move;
-    move.over.run = [](Work& work) noexcept {
+    move.over.run = [](WorkItem& work) noexcept {
         auto& moved = *static_cast<bulk::OwnerMove*>(work.user);
         moved.call = 0;
         moved.done(moved);
@@ -152,7 +152,7 @@ struct Asked {
     }
 };
 
-Errc parse_window(Reader& reader, Asked& asked, bulk::RemoteRegion& window) noexcept {
+Errc parse_window(ByteReader& reader, Asked& asked, bulk::RemoteRegion& window) noexcept {
     if (const Errc bad = bulk::RemoteRegion::decode(reader, window); bad != Errc::ok) return bad;
     // The window cannot be far memory, because moving it would take a call in the other direction.
     if (reader.left() != 0 || window.empty() || !window.key_for(bulk::far_scheme).empty()) return Errc::protocol;
@@ -161,7 +161,7 @@ Errc parse_window(Reader& reader, Asked& asked, bulk::RemoteRegion& window) noex
 }
 
 Errc parse(Request& request, Asked& asked, ServedMove& into) noexcept {
-    Reader reader(request.input());
+    ByteReader reader(request.input());
     asked.offset = reader.u64();
     const std::uint8_t direction = reader.u8();
     asked.key = reader.u64();

@@ -22,7 +22,7 @@ Fences& part_of<Fences>(const RpcLend& lend) noexcept {
     return *lend.fences;
 }
 
-Fences::Fences(ContextBase& base, Peers& peers, Threads threads, std::uint32_t lends_max) noexcept
+Fences::Fences(ContextBase& base, Peers& peers, ThreadUse threads, std::uint32_t lends_max) noexcept
     : base_(base), peers_(peers), lends_(threads, lends_max) {
     look_.bind<&Fences::look_at_quarantine>(*this);
 }
@@ -35,7 +35,7 @@ void Fences::give_back(RpcLend& lend) noexcept {
 bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
                        RpcLend::Ended ended) noexcept {
     // Runs in the context of the transport that first saw the fence end, and submits the rest to this context.
-    lend.fenced.run = [](Work& work) noexcept {
+    lend.fenced.run = [](WorkItem& work) noexcept {
         RpcLend& fenced = static_cast<RpcLend&>(bulk::Lend::of(work));
         fenced.over.user = &fenced;
         fenced.over.run = bind<&Fences::fence_ended>;

@@ -38,7 +38,7 @@ struct RpcLend : bulk::Lend {
     std::uint32_t connection = 0;  // the peer's connection on which it was told of the lease
     bool fencing = false;
     bool is_far = false;
-    Work over;  // runs when the fence has ended
+    WorkItem over;  // runs when the fence has ended
     // The account of the caller whose quota it is charged to, until Fences::release(); null: no quota.
     std::shared_ptr<CallerAccount> lent_to;
     std::uint64_t charged_bytes = 0;
@@ -51,9 +51,9 @@ struct RpcLend : bulk::Lend {
 
 class Fences {
   public:
-    Fences(ContextBase& base, Peers& peers, Threads threads, std::uint32_t lends_max) noexcept;
+    Fences(ContextBase& base, Peers& peers, ThreadUse threads, std::uint32_t lends_max) noexcept;
 
-    // Null: lends_max is reached. Any thread of a context with Threads::many.
+    // Null: lends_max is reached. Any thread of a context with ThreadUse::many.
     [[nodiscard]] RpcLend* acquire() noexcept { return lends_.acquire(); }
     // Requires: not granted. Threads: as acquire().
     void release(RpcLend& lend) noexcept {

@@ -31,7 +31,7 @@ void encode_request(const RequestHeader& header, Bytes out) noexcept {
     store(at + 26, header.provider);
     store(at + 28, sum_of(header.flags, out.subspan(request_header_bytes, header.payload_bytes)));
     if ((header.flags & (flag_trace | flag_place)) == 0) return;
-    Writer behind(out.subspan(request_header_bytes + header.payload_bytes, behind_payload(header.flags)));
+    ByteWriter behind(out.subspan(request_header_bytes + header.payload_bytes, behind_payload(header.flags)));
     if ((header.flags & flag_place) != 0) behind.u64(header.place);
     if ((header.flags & flag_trace) == 0) return;
     behind.u64(header.trace.id[0]);
@@ -55,7 +55,7 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     if (header.payload_bytes + behind != in.size() - request_header_bytes) return Errc::protocol;
     payload = {at + request_header_bytes, header.payload_bytes};
     if (behind != 0) {
-        Reader reader(in.last(behind));
+        ByteReader reader(in.last(behind));
         if ((header.flags & flag_place) != 0) header.place = reader.u64();
         if ((header.flags & flag_trace) != 0) {
             header.trace.id[0] = reader.u64();
@@ -124,7 +124,7 @@ Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexc
 }
 
 void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept {
-    Writer writer(request.subspan(time_left_at, sizeof time_left_us));
+    ByteWriter writer(request.subspan(time_left_at, sizeof time_left_us));
     writer.u64(time_left_us);
 }
 
@@ -135,20 +135,20 @@ std::uint8_t frame_kind(ConstBytes in) noexcept {
 }
 
 // Control: 0 kind, 1 flags, 2 records, 4 zero; then records of 16: 0 type, 1 zero, 4 value, 8 call.
-void encode_control_header(std::uint8_t flags, std::uint16_t records, Writer& writer) noexcept {
+void encode_control_header(std::uint8_t flags, std::uint16_t records, ByteWriter& writer) noexcept {
     writer.u8(static_cast<std::uint8_t>(FrameKind::control));
     writer.u8(flags);
     writer.u16(records);
     writer.u32(0);
 }
 
-void encode_control(const ControlRecord& record, Writer& writer) noexcept {
+void encode_control(const ControlRecord& record, ByteWriter& writer) noexcept {
     writer.u32(static_cast<std::uint32_t>(record.type));
     writer.u32(record.value);
     writer.u64(record.call);
 }
 
-Errc decode_control_header(Reader& reader, std::uint8_t& flags, std::uint16_t& records) noexcept {
+Errc decode_control_header(ByteReader& reader, std::uint8_t& flags, std::uint16_t& records) noexcept {
     const std::uint8_t kind = reader.u8();
     flags = reader.u8();
     records = reader.u16();
@@ -157,7 +157,7 @@ Errc decode_control_header(Reader& reader, std::uint8_t& flags, std::uint16_t& r
     return reader.left() == records * control_record_bytes ? Errc::ok : Errc::protocol;
 }
 
-ControlRecord decode_control(Reader& reader) noexcept {
+ControlRecord decode_control(ByteReader& reader) noexcept {
     ControlRecord record;
     record.type = static_cast<ControlType>(reader.u8());
     reader.skip(3);

@@ -112,11 +112,11 @@ void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept;
 // The kind of a frame; 0: unknown.
 [[nodiscard]] std::uint8_t frame_kind(ConstBytes in) noexcept;
 
-void encode_control_header(std::uint8_t flags, std::uint16_t records, Writer& writer) noexcept;
-void encode_control(const ControlRecord& record, Writer& writer) noexcept;
+void encode_control_header(std::uint8_t flags, std::uint16_t records, ByteWriter& writer) noexcept;
+void encode_control(const ControlRecord& record, ByteWriter& writer) noexcept;
 // protocol: cut short, or a record count that does not match the message.
-[[nodiscard]] Errc decode_control_header(Reader& reader, std::uint8_t& flags, std::uint16_t& records) noexcept;
+[[nodiscard]] Errc decode_control_header(ByteReader& reader, std::uint8_t& flags, std::uint16_t& records) noexcept;
 // Records of unknown types are decoded as well; the caller ignores them.
-[[nodiscard]] ControlRecord decode_control(Reader& reader) noexcept;
+[[nodiscard]] ControlRecord decode_control(ByteReader& reader) noexcept;
 
 }  // namespace cinnabar::rpc

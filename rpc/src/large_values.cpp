@@ -44,7 +44,7 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     lend->next = call.lends_;
     call.lends_ = lend;
     lend->confine(*call.book_->peer);
-    Writer writer(call.input_room());
+    ByteWriter writer(call.input_room());
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     if (!writer.ok()) return Errc::too_large;
@@ -55,7 +55,7 @@ Errc LargeValues::lend_input(Call& call) noexcept {
 
 void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
     call.whole_way_ = true;
-    Reader reader(descriptor);
+    ByteReader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
     if (failed == Errc::ok && call.remote_output_.bytes() == 0) failed = Errc::protocol;
     if (failed == Errc::ok && !parts_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
@@ -101,7 +101,7 @@ void LargeValues::output_pulled(Call& call) noexcept {
 
 void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
     request.go_whole_way();
-    Reader reader(descriptor);
+    ByteReader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
     const std::uint64_t bytes = request.remote_input_.bytes();
     PeerBook& book = *request.book_;
@@ -161,7 +161,7 @@ Errc LargeValues::lend_result(Request& request) noexcept {
         return failed;
     }
     if (!request.use_.orphaned) lend->confine(*request.book_->peer);
-    Writer writer(request.message_->bytes().subspan(reply_header_bytes));
+    ByteWriter writer(request.message_->bytes().subspan(reply_header_bytes));
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     request.output_bytes_ = static_cast<std::uint32_t>(writer.size());

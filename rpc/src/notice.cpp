@@ -79,7 +79,7 @@ void Notice::finish(Errc result) noexcept {
     core_->notices.leave(*this);
     result_ = result;
     work_.user = this;
-    work_.run = [](Work& work) noexcept {
+    work_.run = [](WorkItem& work) noexcept {
         auto& self = *static_cast<Notice*>(work.user);
         self.core_ = nullptr;
         self.done_(self.result_, self.user_);  // the function may destroy the notice

@@ -18,7 +18,7 @@ namespace cinnabar::rpc {
 
 class Origin {
   public:
-    Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept;
+    Origin(ContextCore& core, ThreadUse threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept;
 
     [[nodiscard, gnu::noinline]] Call* make(const na::Addr& to, Errc& why) noexcept;
     // As make(), but also while the engine drains: for a call that moves a chunk of far memory (far_moves.hpp).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds a part of the context that a call, a request or the book of a peer belongs to. The function of a Work, a Timer
-// or an na::Op gets nothing but such an object. A file that includes context_core.hpp finds the part without a call.
-// Other files call a function that context.cpp instantiates; none of them is on the short way.
+// Finds a part of the context that a call, a request or the book of a peer belongs to. The function of a WorkItem, a
+// WheelTimer or an na::Op gets nothing but such an object. A file that includes context_core.hpp finds the part without
+// a call. Other files call a function that context.cpp instantiates; none of them is on the short way.
 #pragma once
 
 namespace cinnabar::rpc {
@@ -17,8 +17,8 @@ struct FunctionOfPart<void (PartType::*)(ObjectType&) noexcept> {
     using Object = ObjectType;
 };
 
-// A function for a Work, Timer or na::Op whose `user` is a call, a request or the book of a peer. Passes that object to
-// `Function`, a member function of a part of its context.
+// A function for a WorkItem, WheelTimer or na::Op whose `user` is a call, a request or the book of a peer. Passes that
+// object to `Function`, a member function of a part of its context.
 template <auto Function>
 inline constexpr auto bind = [](auto& from) noexcept {
     using Of = FunctionOfPart<decltype(Function)>;

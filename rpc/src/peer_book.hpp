@@ -60,13 +60,13 @@ struct PeerBook : PoolSlot {
     bool one_way_sent = false;          // on this connection, or on the dial: a closing context asks for a receipt
     CallPhase stuck_on = CallPhase::unknown;  // why the last queued call could not be sent; unknown: none is queued
     bool looks_again = false;  // `look` is queued or `retry` is armed: what waits will be tried again soon
-    Work look;
-    Timer retry;
+    WorkItem look;
+    WheelTimer retry;
 
     std::unique_ptr<TimedCalls> timed;  // null: no call was timed, or out of memory
 
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
-    Timer beat;
+    WheelTimer beat;
     TimeUs heard = 0;                  // when the last message arrived
     std::uint64_t bytes_received = 0;  // as bytes_sent; here, because each message touches `heard` anyway
     TimeUs opened = 0;                 // when the connection was made
@@ -75,7 +75,7 @@ struct PeerBook : PoolSlot {
     Leaving leaving = Leaving::no;
     TimeUs asked = 0;       // when the peer was asked to leave
     bool dropping = false;  // `drop` is queued
-    Work drop;
+    WorkItem drop;
 
     // As target.
     Requests held;                         // including those of earlier connections

@@ -23,7 +23,7 @@ constexpr std::uint32_t books_max = 1u << 20;
 }  // namespace
 
 Peers::Peers(ContextBase& base, const Parts& parts) noexcept
-    : books(Threads::one, books_max), base_(base), parts_(parts) {}
+    : books(ThreadUse::one, books_max), base_(base), parts_(parts) {}
 
 void Peers::set_listener(Context::PeerFunction function, void* user) noexcept { listener_.set(function, user); }
 
@@ -101,7 +101,7 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
     }
     if (!listener_.get().function) return;
     struct Notification {
-        Work work;
+        WorkItem work;
         Peers* part;
         na::Addr addr;
         na::PeerEvent event;
@@ -110,7 +110,7 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
     auto* notice = new (std::nothrow) Notification{{}, this, peer.addr(), event, why};
     if (!notice) return;
     notice->work.user = notice;
-    notice->work.run = [](Work& work) noexcept {
+    notice->work.run = [](WorkItem& work) noexcept {
         const std::unique_ptr<Notification> told(static_cast<Notification*>(work.user));
         const auto [tell, user] = told->part->listener_.get();
         if (tell) tell(told->addr, told->event, told->why, user);
@@ -159,7 +159,7 @@ bool Peers::account_adds_up(const PeerBook& book) const noexcept {
 
 void Peers::stop() noexcept {
     books.for_each([this](PeerBook& book) {
-        while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
+        while (WorkItem* reply = book.unsent_replies.pop_front()) reply->run(*reply);
         base_.na->disarm(book.account.starved);
         base_.na->disarm(book.beat);
         base_.na->disarm(book.retry);

@@ -12,7 +12,7 @@ namespace cinnabar::rpc {
 
 namespace detail {
 
-// Accesses fields of a header whose size was checked before, unlike Reader and Writer, which check each access.
+// Accesses fields of a header whose size was checked before, unlike ByteReader and ByteWriter, which check each access.
 template <typename T>
 [[nodiscard]] inline T load(const std::byte* at) noexcept {
     T value;

@@ -153,7 +153,7 @@ void Serving::post_reply(Request& request) noexcept {
 void Serving::post_reply_later(Request& request) noexcept {
     // The work may still have the function of an earlier step, because answer_now() posts a reply without using the
     // work.
-    request.work_.run = [](Work& work) noexcept {
+    request.work_.run = [](WorkItem& work) noexcept {
         Request& later = request_of(work.user);
         later.core_->credits.reply_begins_later(*later.book_);
         later.core_->serving.post_reply(later);
@@ -194,7 +194,7 @@ void Serving::reply_over(Request& request, Errc result) noexcept {
     }
     request.sent_result_ = result;
     request.sent_work_.user = &request;
-    request.sent_work_.run = [](Work& work) noexcept {
+    request.sent_work_.run = [](WorkItem& work) noexcept {
         Request& over = request_of(work.user);
         std::exchange(over.on_sent_, nullptr)(over, over.sent_result_, over.on_sent_user_);
         over.release();

@@ -223,7 +223,7 @@ void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header
     if (header.result != Errc::ok) {
         call.whole_way_ = true;  // errors of applications have a code and a text
         if (ConstBytes kept; payload.size() >= 4 && keep(call, arrival, payload, kept) == Errc::ok) {
-            Reader reader(kept);
+            ByteReader reader(kept);
             call.whole_.app_code = reader.u32();
             call.whole_.app_text = as_text(reader.view(reader.left()));
         }

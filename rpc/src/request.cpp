@@ -21,7 +21,7 @@ constexpr std::size_t error_text_bytes_max = 256;
 Context& Request::context() const noexcept { return *core_->facade; }
 
 Serving::Serving(ContextCore& core, const Options& options) noexcept
-    : transfers(Threads::one, options.bulk.transfers_max), core_(core) {}
+    : transfers(ThreadUse::one, options.bulk.transfers_max), core_(core) {}
 
 void Serving::run_handler(Request& request) noexcept {
     const TimeUs started = core_.na->callback_begins();
@@ -185,7 +185,7 @@ void Request::post_answer() noexcept {
                     (!whole_way() || !on_cancel_.load(std::memory_order_relaxed));
     if (reply_refers_) references_.store(2, std::memory_order_relaxed);
     answered_.store(true, std::memory_order_release);
-    work_.run = [](Work& work) noexcept {
+    work_.run = [](WorkItem& work) noexcept {
         Request& request = request_of(work.user);
         ContextCore& core = *request.core_;
         if (!request.reply_refers_) return core.serving.post_reply(request);
@@ -205,7 +205,7 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
     output_bytes_ = 0;
     output_shape_ = 0;
     if (app_code != 0 || !text.empty()) {
-        Writer writer(output_room());
+        ByteWriter writer(output_room());
         writer.u32(app_code);
         writer.bytes(as_bytes(text.substr(0, std::min(text.size(), error_text_bytes_max))));
         if (writer.ok()) output_bytes_ = static_cast<std::uint32_t>(writer.size());
@@ -271,7 +271,7 @@ void Serving::tell_canceled(Request& request) noexcept {
     if (!request.acquire_if_held()) return;
     request.whole_.cancel_told = true;
     request.cancel_work_.user = &request;
-    request.cancel_work_.run = [](Work& work) noexcept {
+    request.cancel_work_.run = [](WorkItem& work) noexcept {
         Request& told = request_of(work.user);
         // Not called after the last release, because the data of the function may be gone by then.
         const CancelFunction function = told.on_cancel_.load(std::memory_order_acquire);

@@ -104,7 +104,7 @@ void SendQueue::look_again(PeerBook& book) noexcept {
     book.looks_again = false;
     WorkQueue replies;
     replies.splice_back(book.unsent_replies);
-    while (Work* reply = replies.pop_front()) reply->run(*reply);
+    while (WorkItem* reply = replies.pop_front()) reply->run(*reply);
     control_.flush(book);
     pump(book);
     if (replies_.has_slot()) replies_.wake_waiter();

@@ -22,7 +22,7 @@ constexpr std::uint32_t request_slots_spare = 4'096;
 }  // namespace
 
 Target::Target(ContextCore& core, const Options& options) noexcept
-    : requests(Threads::one, options.requests_held_max + request_slots_spare),
+    : requests(ThreadUse::one, options.requests_held_max + request_slots_spare),
       core_(core),
       uncrowded_max_(options.requests_held_max / 2) {}
 
@@ -225,11 +225,11 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
 // The request does not enter the completion queue, where it would wait for the handlers before it. Instead, ring_
 // enters that queue, so that the thread that runs it empties urgent_, too.
 void Target::start_urgent(Request& request) noexcept {
-    request.work_.run = [](Work& work) noexcept { Serving::run_urgent(request_of(work.user)); };
+    request.work_.run = [](WorkItem& work) noexcept { Serving::run_urgent(request_of(work.user)); };
     urgent_.push_back(request.work_);
     if (std::exchange(rings_, true)) return;
     ring_.user = this;
-    ring_.run = [](Work& work) noexcept {
+    ring_.run = [](WorkItem& work) noexcept {
         auto& target = *static_cast<Target*>(work.user);
         target.core_.owned([&] { target.rings_ = false; });
         target.run_urgent();
@@ -240,7 +240,7 @@ void Target::start_urgent(Request& request) noexcept {
 void Target::run_urgent() noexcept {
     WorkQueue taken;
     core_.owned([&] { taken.splice_back(urgent_); });
-    while (Work* request = taken.pop_front()) request->run(*request);
+    while (WorkItem* request = taken.pop_front()) request->run(*request);
 }
 
 // Requests that arrived since the last call are at the end of the list; each is inserted into the table once.

@@ -71,7 +71,7 @@ class Target {
     Tombstones tombstones_;
     bool is_short_way_closed_ = false;  // also set when there are tombstones
     WorkQueue urgent_;                  // requests whose handlers are urgent
-    Work ring_;                         // in the completion queue while rings_
+    WorkItem ring_;                     // in the completion queue while rings_
     bool rings_ = false;
     bool queues_all_ = false;
     Request* at_hand_ = nullptr;  // reserved, but in use only while a handler runs on arrival

@@ -7,7 +7,7 @@ struct Pair {
     int* b;
 };
 
-int use(cinnabar::Reader& reader) {
+int use(cinnabar::ByteReader& reader) {
 #ifdef CINNABAR_MUST_FAIL
     const Pair pair = reader.get<Pair>();
     return pair.a;

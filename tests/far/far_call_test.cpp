@@ -34,7 +34,7 @@ class FarCallTest : public RpcTest {
     Errc ask(std::uint64_t known, std::uint64_t offset, std::uint8_t direction, const bulk::Region& mine,
              na::Access access) {
         Call* const call = make(move_call);
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         writer.u64(offset);
         writer.u8(direction);
         writer.u64(known);
@@ -47,7 +47,7 @@ class FarCallTest : public RpcTest {
         bulk::IpcHandle handle;
         EXPECT_EQ(shown->ipc_handle(at, handle).code, Errc::ok);
         Call* const call = make(move_call);
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         writer.u64(offset);
         writer.u8(direction);
         writer.u64(known);
@@ -112,7 +112,7 @@ TEST_P(FarCallTest, MalformedOnesAreRefused) {
     EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, 100, 0, 0, 9), Errc::unsupported) << "another kind";
     for (const std::size_t bytes : {0u, 8u, 16u, 17u}) {
         Call* const call = make(move_call);
-        Writer writer(call->input_room().first(bytes));
+        ByteWriter writer(call->input_room().first(bytes));
         writer.bytes(std::vector<std::byte>(bytes, std::byte{1}));
         EXPECT_EQ(ending_of(*call, bytes), Errc::protocol) << bytes;
     }

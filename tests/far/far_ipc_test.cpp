@@ -303,9 +303,9 @@ struct FarIpcShower : FarIpcFixture {
         na::Lease* const lease = &lend.lease();
         const Description description{{&lease, 1}, {}, {}};
         encoded.resize(described_bytes(description));
-        Writer writer(encoded);
+        ByteWriter writer(encoded);
         describe(description, writer);
-        Reader reader(encoded);
+        ByteReader reader(encoded);
         ASSERT_EQ(RemoteRegion::decode(reader, remote), Errc::ok);
     }
     void TearDown() override {

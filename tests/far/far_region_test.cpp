@@ -202,16 +202,16 @@ TEST(FarRegion, AQuarantineOfItsBlocksIsOneOfItsParts) {
 class LenderTest : public testing::Test {
   protected:
     LenderTest() {
-        lend.fenced.run = [](Work& work) noexcept { static_cast<Fenced&>(Lend::of(work)).over = true; };
+        lend.fenced.run = [](WorkItem& work) noexcept { static_cast<Fenced&>(Lend::of(work)).over = true; };
     }
     struct Fenced : Lend {
         bool over = false;
     };
     [[nodiscard]] std::uint64_t key() {
         std::array<std::byte, far_key_bytes> bytes{};
-        Writer writer(bytes);
+        ByteWriter writer(bytes);
         lender->describe(lend.lease(), writer);
-        Reader reader(bytes);
+        ByteReader reader(bytes);
         return reader.u64();
     }
     [[nodiscard]] FarLender::Use use() {

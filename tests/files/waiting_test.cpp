@@ -239,7 +239,7 @@ TEST_F(BuffersTest, WhatAClientMayStillAccessStaysOnItsAccount) {
     auto transport = std::make_shared<bulk::FakeTransport>();
     transport->fences_late = true;
     bulk::Lend lend;
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     auto buffers = Buffers::make(4096, 3).value();
     {
         SessionPart stuck;

@@ -10,7 +10,7 @@ using namespace cinnabar;
 using namespace cinnabar::na;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    Reader reader(std::as_bytes(std::span(bytes, size)));
+    ByteReader reader(std::as_bytes(std::span(bytes, size)));
     const std::uint8_t kind = reader.u8();
     AccessHead head;
     head.kind = static_cast<AccessKind>(kind);

@@ -8,14 +8,14 @@
 using namespace cinnabar;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    Reader reader(std::as_bytes(std::span(bytes, size)));
+    ByteReader reader(std::as_bytes(std::span(bytes, size)));
     const auto addr = na::Addr::decode(reader);
     if (!addr) return 0;
     std::vector<std::byte> first(addr->encoded_bytes());
-    Writer writer(first);
+    ByteWriter writer(first);
     addr->encode(writer);
     CINNABAR_ASSERT(writer.ok() && writer.left() == 0);
-    Reader rereader(first);
+    ByteReader rereader(first);
     const auto again = na::Addr::decode(rereader);
     CINNABAR_ASSERT(again.ok() && rereader.left() == 0);
     CINNABAR_ASSERT(again->to_string() == addr->to_string() && again->encoded_bytes() == addr->encoded_bytes());

@@ -28,7 +28,7 @@ void walk(const Blocks& blocks) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    Reader reader(std::as_bytes(std::span(bytes, size)));
+    ByteReader reader(std::as_bytes(std::span(bytes, size)));
     Blocks blocks;
     if (Blocks::decode(reader, blocks) != Errc::ok) {
         CINNABAR_ASSERT(blocks.empty());
@@ -40,10 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     (void)blocks.overlap();
     CINNABAR_ASSERT(blocks.encoded_bytes() <= size);
     std::vector<std::byte> again(blocks.encoded_bytes());
-    Writer writer(again);
+    ByteWriter writer(again);
     blocks.encode(writer);
     CINNABAR_ASSERT(writer.ok() && writer.left() == 0);
-    Reader second(again);
+    ByteReader second(again);
     Blocks back;
     CINNABAR_ASSERT(Blocks::decode(second, back) == Errc::ok && back == blocks);
     return 0;

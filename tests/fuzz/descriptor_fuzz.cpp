@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     std::vector<std::byte> borrowed(size);
     const auto input = std::as_bytes(std::span(bytes, size));
     std::copy(input.begin(), input.end(), borrowed.begin());
-    Reader reader(borrowed);
+    ByteReader reader(borrowed);
     bulk::RemoteRegion region;
     if (bulk::RemoteRegion::decode(reader, region) != Errc::ok) {
         CINNABAR_ASSERT(region.empty());

@@ -135,7 +135,7 @@ class Network {
   private:
     void deliver(std::size_t which) {
         const Message& message = messages_[which];
-        const auto epoch = static_cast<std::uint16_t>(Reader(ConstBytes(message).last(trailer)).u64() >> 48);
+        const auto epoch = static_cast<std::uint16_t>(ByteReader(ConstBytes(message).last(trailer)).u64() >> 48);
         const bool known = epoch > newest_ || keys_[epoch % 2] == epoch;
         const bool expected = known && (kind_ == Kind::chunk || !taken_.contains(which));
         CINNABAR_ASSERT(opens(*ends_.there, kind_, message) == expected);

@@ -64,7 +64,7 @@ void try_reply(ConstBytes in) {
 }
 
 void try_control(ConstBytes in) {
-    Reader reader(in);
+    ByteReader reader(in);
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
     if (decode_control_header(reader, flags, records) != Errc::ok) return;

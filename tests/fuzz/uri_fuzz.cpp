@@ -16,9 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (const auto addr = na::Addr::parse(text)) {
         CINNABAR_ASSERT(addr->listens());
         std::vector<std::byte> encoded(addr->encoded_bytes());
-        Writer writer(encoded);
+        ByteWriter writer(encoded);
         addr->encode(writer);
-        Reader reader(encoded);
+        ByteReader reader(encoded);
         const auto again = na::Addr::decode(reader);
         CINNABAR_ASSERT(again.ok() && reader.left() == 0 && again->to_string() == addr->to_string());
     }

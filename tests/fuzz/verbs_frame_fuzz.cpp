@@ -43,7 +43,7 @@ void try_header(ConstBytes in) {
     CINNABAR_ASSERT(again.value == header.value && again.tag == header.tag);
 }
 
-std::vector<KeySegment> segments_of(Reader& reader) {
+std::vector<KeySegment> segments_of(ByteReader& reader) {
     std::vector<KeySegment> segments;
     while (reader.left() >= key_bytes(1) - key_bytes(0)) {
         KeySegment segment;
@@ -58,7 +58,7 @@ std::vector<KeySegment> segments_of(Reader& reader) {
 // The input is {u64 offset, u64 bytes} of the access, then the key.
 void try_key(ConstBytes in, bool put_right) {
     constexpr std::size_t access_bytes = 16;
-    Reader reader(in);
+    ByteReader reader(in);
     const std::uint64_t offset = reader.u64();
     const std::uint64_t bytes = reader.u64();
     if (!reader.ok()) return;
@@ -67,7 +67,7 @@ void try_key(ConstBytes in, bool put_right) {
     const std::vector<KeySegment> segments = segments_of(reader);
     if (put_right) {
         key.resize(key_bytes(segments.size()));
-        Writer writer(key);
+        ByteWriter writer(key);
         encode_key(segments, writer);
         CINNABAR_ASSERT(writer.ok());
     }

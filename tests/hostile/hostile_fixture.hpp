@@ -74,7 +74,7 @@ class HostileTest : public RpcTest {
     void call_echo(Ending& ending) { (void)send("echo", "hello", ending, honest_limit); }
     void call_pulled(Ending& ending) {
         Call* const call = make("pulled", honest_limit);
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         ASSERT_EQ(call->lend(lent_, na::Access::read, writer), Errc::ok);
         ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
     }

@@ -35,7 +35,7 @@ inline void end_pull(bulk::Transfer& ended, void* user) noexcept {
 
 inline void begin_pull(Request& request) {
     auto pull = std::make_unique<Pull>();
-    Reader reader(request.input());
+    ByteReader reader(request.input());
     Errc why = bulk::RemoteRegion::decode(reader, pull->remote);
     if (why == Errc::ok) why = pull->remote.own();
     if (why == Errc::ok) {

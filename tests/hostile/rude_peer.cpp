@@ -29,7 +29,7 @@ RudePeer::RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId conte
     receiver_.record = false;
     receiver_.on_arrival = [this](na::Arrival& arrival) { take(arrival); };
     na::ContextOptions options;
-    options.threads = sends == Sends::at_once ? Threads::many : Threads::one;
+    options.threads = sends == Sends::at_once ? ThreadUse::many : ThreadUse::one;
     options.id = context;
     na::Transport* const transports[] = {transport_.get()};
     context_ = na::Context::open(transports, options, receiver_).value();
@@ -136,7 +136,7 @@ bool RudePeer::control(std::span<const rpc::ControlRecord> records, std::uint8_t
     if (keeps_to_slots_ && (!was_connected_ || control_unacked_)) return false;
     control_unacked_ = true;
     std::vector<std::byte> bytes(rpc::control_header_bytes + records.size() * rpc::control_record_bytes);
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     rpc::encode_control_header(flags, static_cast<std::uint16_t>(records.size()), writer);
     for (const rpc::ControlRecord& record : records) rpc::encode_control(record, writer);
     return frame(bytes, 0);
@@ -145,7 +145,7 @@ bool RudePeer::control(std::span<const rpc::ControlRecord> records, std::uint8_t
 // Without an acknowledgement the target cannot grant more credits.
 bool RudePeer::acknowledge() {
     std::array<std::byte, rpc::control_header_bytes> bytes{};
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     rpc::encode_control_header(rpc::control_is_ack, 0, writer);
     return frame(bytes, 0);
 }
@@ -166,7 +166,7 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
         return (void)results_.push_back({arrival.tag, {payload.begin(), payload.end()}});
     }
     if (kind == static_cast<std::uint8_t>(rpc::FrameKind::request)) ++calls_from_others_;
-    Reader reader(arrival.bytes);
+    ByteReader reader(arrival.bytes);
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
     if (rpc::decode_control_header(reader, flags, records) != Errc::ok) return;
@@ -187,7 +187,7 @@ bool RudePeer::give_back(Result& result) {
 void RudePeer::read(ConstBytes descriptor, std::function<void(Errc)> ended) {
     std::erase_if(reads_, [](const auto& read) { return read->over; });
     bulk::RemoteRegion remote;
-    Reader reader(descriptor);
+    ByteReader reader(descriptor);
     if (bulk::RemoteRegion::decode(reader, remote) != Errc::ok) return ended(Errc::protocol);
     auto made = std::make_unique<Read>();
     const ConstBytes key = remote.key_for(transport_->scheme());
@@ -232,7 +232,7 @@ ConstBytes RudePeer::lend(std::size_t bytes, Bytes room) {
         lease_.access = na::Access::read_write;
         EXPECT_EQ(transport_->grant(lease_), Errc::ok);
     }
-    Writer writer(room);
+    ByteWriter writer(room);
     na::Lease* const lease = &lease_;
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     EXPECT_TRUE(writer.ok());

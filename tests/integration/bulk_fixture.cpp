@@ -11,7 +11,7 @@ Side& BulkOn::add(const std::string& name, const MoverOptions& options, const Wr
     na::TransportOptions transport_options;
     transport_options.listen = true;
     na::ContextOptions context_options;
-    context_options.threads = Threads::one;
+    context_options.threads = ThreadUse::one;
     if (network.one_process() && shared_) {
         side.transport = shared_;
         context_options.id = static_cast<na::ContextId>(sides_.size() - 1);
@@ -31,14 +31,14 @@ Side& BulkOn::add(const std::string& name, const MoverOptions& options, const Wr
 LentRegion& BulkOn::lend(Side& owner, const Region& region, na::Access access, bool bound) {
     LentRegion& lent = lent_.emplace_back();
     lent.owner = &owner;
-    lent.fenced.run = [](Work& work) noexcept { static_cast<LentRegion&>(Lend::of(work)).is_fenced = true; };
+    lent.fenced.run = [](WorkItem& work) noexcept { static_cast<LentRegion&>(Lend::of(work)).is_fenced = true; };
     EXPECT_EQ(lent.grant(region, access, owner.transport), Errc::ok);
     na::Lease* lease = &lent.lease();
     const Description description{{&lease, 1}, bound ? owner.addr : na::Addr(), {}};
     lent.encoded.resize(described_bytes(description));
-    Writer writer(lent.encoded);
+    ByteWriter writer(lent.encoded);
     describe(description, writer);
-    Reader reader(lent.encoded);
+    ByteReader reader(lent.encoded);
     EXPECT_EQ(RemoteRegion::decode(reader, lent.remote), Errc::ok);
     return lent;
 }

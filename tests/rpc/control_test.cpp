@@ -36,7 +36,7 @@ class ControlTest : public RpcTest {
         rogue.node.transport = network_.open(rogue.node.name, {}).value();
         na::Transport* transport = rogue.node.transport.get();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         rogue.node.context = na::Context::open({&transport, 1}, one, rogue.node.receiver).value();
         rogue.peer = rogue.node.context->peer(to_).value();
     }
@@ -45,7 +45,7 @@ class ControlTest : public RpcTest {
               std::uint8_t flags = control_wants_ack) {
         na::Message* const message = rogue.node.port().take_message();
         ASSERT_NE(message, nullptr);
-        Writer writer(message->bytes());
+        ByteWriter writer(message->bytes());
         const std::uint16_t said = claimed < 0 ? records : static_cast<std::uint16_t>(claimed);
         encode_control_header(flags, said, writer);
         for (std::uint16_t i = 0; i < records; ++i) encode_control({type, i, call + i}, writer);
@@ -105,7 +105,7 @@ class ControlTest : public RpcTest {
         std::size_t records = 0;
         std::size_t messages = 0;
         for (const auto& got : rogue.node.receiver.messages) {
-            Reader reader(got.bytes);
+            ByteReader reader(got.bytes);
             std::uint8_t flags = 0;
             std::uint16_t count = 0;
             if (decode_control_header(reader, flags, count) != Errc::ok || count == 0) continue;
@@ -116,7 +116,7 @@ class ControlTest : public RpcTest {
     }
     static std::size_t acks(const Rogue& rogue) {
         return static_cast<std::size_t>(std::ranges::count_if(rogue.node.receiver.messages, [](const auto& got) {
-            Reader reader(got.bytes);
+            ByteReader reader(got.bytes);
             std::uint8_t flags = 0;
             std::uint16_t count = 0;
             return decode_control_header(reader, flags, count) == Errc::ok && (flags & control_is_ack) != 0;
@@ -270,7 +270,7 @@ class CancelsTest : public ControlTest {
         silent.node.transport = network_.open(silent.node.name, listening).value();
         na::Transport* transport = silent.node.transport.get();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         one.initial_credits = 64;
         silent.node.context = na::Context::open({&transport, 1}, one, silent.node.receiver).value();
         to_ = na::Addr::make(transport->endpoints(), 0, 0);
@@ -345,11 +345,11 @@ TEST(ControlQueue, RecordsThatNameNoCallWaitOnceAndCreditsAddUp) {
     const ControlQueue::Batch batch = queue.next(100);
     ASSERT_EQ(batch.count, 4u);
     std::array<std::byte, 64> bytes;
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     queue.encode(batch, writer);
     queue.taken(batch);
     EXPECT_TRUE(queue.empty());
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     const ControlRecord grant = decode_control(reader);
     const ControlRecord ping = decode_control(reader);
     const ControlRecord cancel = decode_control(reader);

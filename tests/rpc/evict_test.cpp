@@ -182,13 +182,13 @@ struct LentToAnyone : bulk::Lend {
         na::Lease* const leases[] = {&lease()};
         const bulk::Description description{leases, {}, {}};
         descriptor.resize(bulk::described_bytes(description));
-        Writer writer(descriptor);
+        ByteWriter writer(descriptor);
         bulk::describe(description, writer);
-        Reader reader(descriptor);
+        ByteReader reader(descriptor);
         ASSERT_EQ(bulk::RemoteRegion::decode(reader, remote), Errc::ok);
     }
     void take_back() {
-        fenced.run = [](Work& work) noexcept { static_cast<LentToAnyone&>(of(work)).over = true; };
+        fenced.run = [](WorkItem& work) noexcept { static_cast<LentToAnyone&>(of(work)).over = true; };
         if (revoke() == Errc::ok) over = true;
     }
     bulk::RemoteRegion remote;

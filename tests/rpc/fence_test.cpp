@@ -60,7 +60,7 @@ class LateFence : public ::testing::Test {
 
     [[nodiscard]] std::unique_ptr<Context> open(na::ContextId id) {
         Options options;
-        options.context.threads = Threads::one;
+        options.context.threads = ThreadUse::one;
         options.context.id = id;
         options.fence_grace = Microseconds{20'000};
         return engine_->open_context(options).value();
@@ -80,7 +80,7 @@ class LateFence : public ::testing::Test {
         Call* call = origin_->make_call(target_->self_addr(), why);
         if (!call) return nullptr;
         call->args.rpc = rpc_id("hold");
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         const auto region = bulk::Region::expose(Bytes(memory_), na::Access::write);
         EXPECT_EQ(call->lend(*region, na::Access::write, writer), Errc::ok);
         bytes = writer.size();

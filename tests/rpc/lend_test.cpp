@@ -21,7 +21,7 @@ class LendTest : public RpcTest {
     };
     void serve_mover(Mover& mover, bulk::Direction direction) {
         serve("move", [&mover, direction](Request& request) {
-            Reader reader(request.input());
+            ByteReader reader(request.input());
             ASSERT_EQ(bulk::RemoteRegion::decode(reader, mover.remote), Errc::ok);
             ASSERT_EQ(mover.remote.own(), Errc::ok);
             request.detach();
@@ -63,7 +63,7 @@ class LendTest : public RpcTest {
         Call* call = make("move", time);
         auto region = bulk::Region::expose(Bytes(memory), access);
         EXPECT_TRUE(region.ok());
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         EXPECT_EQ(call->lend(*region, access, writer), Errc::ok);
         EXPECT_EQ(writer.size(), call->lend_bytes(*region, access));
         EXPECT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
@@ -216,7 +216,7 @@ class EagerTest : public LendTest {
         serve_mover(mover, bulk::Direction::pull);
         Ending ending;
         Call* call = make("move");
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         const std::size_t bytes = call->lend_bytes(region, na::Access::read);
         ASSERT_EQ(call->lend(region, na::Access::read, writer), Errc::ok);
         EXPECT_EQ(writer.size(), bytes);

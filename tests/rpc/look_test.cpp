@@ -34,7 +34,7 @@ class Look : public ::testing::Test {
     };
 
     Look() {
-        options_.context.threads = Threads::one;
+        options_.context.threads = ThreadUse::one;
         options_.handler_time_max = Microseconds{0};
     }
     ~Look() override {

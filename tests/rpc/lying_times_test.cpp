@@ -33,7 +33,7 @@ class LyingTimes : public ::testing::Test {
         liar_.transport = network_.open(liar_.name, listens).value();
         na::Transport* const transport = liar_.transport.get();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         liar_.context = na::Context::open({&transport, 1}, one, liar_.receiver).value();
         to_ = liar_.addr();
 
@@ -41,7 +41,7 @@ class LyingTimes : public ::testing::Test {
         dials.listen = false;
         engine_ = Engine::open({std::shared_ptr<na::Transport>(network_.open("origin", dials).value())}).value();
         Options options;
-        options.context.threads = Threads::one;
+        options.context.threads = ThreadUse::one;
         context_ = engine_->open_context(options).value();
         pump_.add(context_->na());
         pump_.add(*liar_.context);

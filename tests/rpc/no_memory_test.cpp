@@ -71,15 +71,15 @@ TEST(NoMemory, ADescriptorOfSomebodyElsesMemoryIsRefused) {
     if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
     const na::Addr owner = na::Addr::parse("tcp://a.host.with.a.long.name:4711").value();
     std::array<std::byte, 256> bytes;
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     const std::array<std::byte, 8> eager{};
     bulk::describe({{}, owner, eager}, writer);
     ASSERT_TRUE(writer.ok());
     const ConstBytes described = ConstBytes(bytes).first(writer.size());
     bulk::RemoteRegion region;
-    Reader first(described);
+    ByteReader first(described);
     ASSERT_EQ(bulk::RemoteRegion::decode(first, region), Errc::ok);
-    Reader again(described);
+    ByteReader again(described);
     const support::NoMemory out;
     const Errc refused = bulk::RemoteRegion::decode(again, region);
     EXPECT_EQ(refused, Errc::out_of_memory);

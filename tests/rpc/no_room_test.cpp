@@ -45,7 +45,7 @@ class NoRoom : public ::testing::Test {
     void open(Side& side) {
         side.engine = Engine::open({side.transport}).value();
         Options options;
-        options.context.threads = Threads::one;
+        options.context.threads = ThreadUse::one;
         options.context.initial_credits = many;
         options.credits_per_peer_max = many;
         options.requests_held_max = 2;

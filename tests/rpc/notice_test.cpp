@@ -16,7 +16,7 @@ class NoticeTest : public RpcTest {
     // Makes the target serve a call by pushing all of its memory to the given region, and then answer.
     void serve_push() {
         serve("push", [this](Request& request) {
-            Reader reader(request.input());
+            ByteReader reader(request.input());
             value_ = reader.u32();
             ASSERT_EQ(bulk::RemoteRegion::decode(reader, remote_), Errc::ok);
             ASSERT_EQ(remote_.own(), Errc::ok);
@@ -46,7 +46,7 @@ class NoticeTest : public RpcTest {
     }
     void call_push(std::uint32_t value, Ending& ending) {
         Call* call = make("push");
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         writer.u32(value);
         const auto region = bulk::Region::expose(Bytes(to_bytes_), na::Access::read_write);
         ASSERT_EQ(call->lend(*region, na::Access::write, writer), Errc::ok);

@@ -88,7 +88,7 @@ TEST_P(OverloadTest, APeerThatSendsBeyondItsCreditsIsCutOff) {
     rogue.transport = network_.open("rogue", {}).value();
     na::Transport* const transport = rogue.transport.get();
     na::ContextOptions one;
-    one.threads = Threads::one;
+    one.threads = ThreadUse::one;
     rogue.context = na::Context::open({&transport, 1}, one, rogue.receiver).value();
     na::Peer* const peer = rogue.context->peer(to_).value();
     RequestHeader header;

@@ -251,7 +251,7 @@ TEST_P(CallerQuotaTest, ContextsOfANodeShareIt) {
     if (kind != NetworkKind::shm && kind != NetworkKind::tcps && kind != NetworkKind::ofis_tcp_rxm) return;
     log_.allow("has as many requests in progress as the quota few allows");
     Options options = options_;
-    options.context.threads = Threads::one;
+    options.context.threads = ThreadUse::one;
     options.context.id = 1;
     auto opened = target_.engine->open_context(options);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
@@ -347,7 +347,7 @@ class CallerLeasesTest : public CallerQuotaTest {
         call->args.rpc = rpc_id("borrow");
         auto region = bulk::Region::expose(Bytes(memory), na::Access::write);
         ASSERT_TRUE(region.ok());
-        Writer writer(call->input_room());
+        ByteWriter writer(call->input_room());
         ASSERT_EQ(call->lend(*region, na::Access::write, writer), Errc::ok);
         ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
     }

@@ -83,7 +83,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         ASSERT_TRUE(engine.ok());
         side.engine = *std::move(engine);
         Options options = options_;
-        options.context.threads = Threads::one;
+        options.context.threads = ThreadUse::one;
         options.context.id = network_.one_process() ? id : na::ContextId{0};
         auto context = side.engine->open_context(options);
         ASSERT_TRUE(context.ok()) << context.error().message();

@@ -72,7 +72,7 @@ class SlotsBesideSelfTest : public SlotsTest {
         std::shared_ptr<na::Transport> self = registry.open("self://?alone=yes", listening).value();
         target_.engine = Engine::open({target_.transport, std::move(self)}).value();
         Options options = options_;
-        options.context.threads = Threads::one;
+        options.context.threads = ThreadUse::one;
         target_.context = target_.engine->open_context(options).value();
     }
 };

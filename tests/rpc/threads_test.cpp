@@ -105,12 +105,12 @@ TEST_P(ThreadsTest, EveryCallEndsOnceWithItsOwnReply) {
                 ASSERT_NE(call, nullptr) << to_string(why);
                 call->args.rpc = rpc_id("echo");
                 call->args.deadline = client_->deadline_in(std::chrono::seconds(60));
-                Writer writer(call->input_room());
+                ByteWriter writer(call->input_room());
                 writer.u64(one.value);
                 const CallId id = call->id();
                 const auto done = [](Call& ended, void* user) noexcept {
                     const One& asked = *static_cast<One*>(user);
-                    Reader reader(ended.output());
+                    ByteReader reader(ended.output());
                     const bool right = ended.result() == Errc::ok
                                            ? reader.u64() == asked.value
                                            : asked.may_cancel && ended.result() == Errc::canceled;

@@ -7,7 +7,7 @@
 
 namespace cinnabar::seeds {
 
-void Ask::encode(Writer& writer) const noexcept {
+void Ask::encode(ByteWriter& writer) const noexcept {
     writer.u64(id);
     writer.u64(dice);
     writer.u32(reply_bytes);
@@ -16,7 +16,7 @@ void Ask::encode(Writer& writer) const noexcept {
     writer.u8(lent);
 }
 
-Ask Ask::decode(Reader& reader) noexcept {
+Ask Ask::decode(ByteReader& reader) noexcept {
     Ask ask;
     ask.id = reader.u64();
     ask.dice = reader.u64();
@@ -64,7 +64,7 @@ std::unique_ptr<Lent> Calls::make_lent(std::uint64_t seed) {
     return std::make_unique<Lent>(random, 1 + any_bytes(), 5, access, seed);
 }
 
-bool Calls::lend(Sent& sent, rpc::Call& call, Writer& writer) {
+bool Calls::lend(Sent& sent, rpc::Call& call, ByteWriter& writer) {
     for (unsigned i = 0; i < sent.lent.size(); ++i) {
         const Lent& memory = *sent.lent[i];
         writer.u64(memory.seed());
@@ -113,7 +113,7 @@ Sent* Calls::send(Process& from, Wish wish) {
     }
     const Bytes room = room_for(*call, bytes);
     if (room.empty()) return give_up(sent);
-    Writer writer(room);
+    ByteWriter writer(room);
     ask.encode(writer);
     if (!lend(sent, *call, writer)) return give_up(sent);
     EXPECT_EQ(writer.size() + ask.pattern_bytes, bytes);

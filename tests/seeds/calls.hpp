@@ -19,8 +19,8 @@ struct Ask {
     std::uint8_t depth = 0;           // of a relay: how many more calls may follow
     std::uint8_t lent = 0;            // descriptors that follow, each after {u64 seed, u8 access}
 
-    void encode(Writer& writer) const noexcept;
-    [[nodiscard]] static Ask decode(Reader& reader) noexcept;
+    void encode(ByteWriter& writer) const noexcept;
+    [[nodiscard]] static Ask decode(ByteReader& reader) noexcept;
     static constexpr std::size_t wire_bytes = 26;
 };
 
@@ -46,7 +46,7 @@ class Calls {
 
   private:
     [[nodiscard]] Bytes room_for(rpc::Call& call, std::size_t bytes);
-    [[nodiscard]] bool lend(Sent& sent, rpc::Call& call, Writer& writer);
+    [[nodiscard]] bool lend(Sent& sent, rpc::Call& call, ByteWriter& writer);
     [[nodiscard]] std::unique_ptr<Lent> make_lent(std::uint64_t seed);
     Sent* give_up(Sent& sent);
 

@@ -31,7 +31,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     transport.connect_timeout = Microseconds(random.chance(2) ? 50'000 : 5'000'000);
     transport.keepalive = Microseconds(random.chance(2) ? 100'000 : 10'000'000);
 
-    rpc.context.threads = Threads::one;
+    rpc.context.threads = ThreadUse::one;
     rpc.fence_grace = Microseconds(random.chance(2) ? 200'000 : 20'000);
     rpc.bulk.chunk_bytes = random.chance(2) ? 4'096 : 1024 * 1024;
     rpc.bulk.window = 1 + static_cast<std::uint32_t>(random.below(8));
@@ -55,7 +55,7 @@ void Climate::be_real() {
     transport = {};
     transport.connect_timeout = Microseconds(10'000'000);
     rpc::Options calm;
-    calm.context.threads = Threads::one;
+    calm.context.threads = ThreadUse::one;
     calm.overflow_kept_max = rpc.overflow_kept_max;
     calm.credits_per_peer_max = rpc.credits_per_peer_max;
     calm.bulk.chunk_bytes = rpc.bulk.chunk_bytes;

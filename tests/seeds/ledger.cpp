@@ -95,8 +95,8 @@ void Ledger::abandon(Sent& sent) {
 void Ledger::check_time(const Sent& sent) const {
     if (sent.deadline == time_never || sent.origin->closing) return;
     const auto grace = static_cast<TimeUs>(mesh_.climate().rpc.fence_grace.count());
-    const TimeUs last = std::max(sent.deadline, sent.origin->resumed_at) + grace +
-                        (mesh_.is_real() ? real_slack_us : slack_us);
+    const TimeUs last =
+        std::max(sent.deadline, sent.origin->resumed_at) + grace + (mesh_.is_real() ? real_slack_us : slack_us);
     EXPECT_LE(mesh_.now_us(), last) << "too late: the deadline was " << sent.deadline;
 }
 
@@ -135,7 +135,7 @@ void Ledger::check_result(const Sent& sent, Errc result) const {
 }
 
 void Ledger::check_reply(const Sent& sent, ConstBytes output) {
-    Reader reader(output);
+    ByteReader reader(output);
     EXPECT_EQ(reader.u64(), sent.id) << "the reply of another call";
     check_lent(sent, reader);
     const ConstBytes rest = reader.view(reader.left());
@@ -145,7 +145,7 @@ void Ledger::check_reply(const Sent& sent, ConstBytes output) {
 }
 
 // The reply says what was pushed where; all other bytes must be unchanged.
-void Ledger::check_lent(const Sent& sent, Reader& reader) {
+void Ledger::check_lent(const Sent& sent, ByteReader& reader) {
     const unsigned windows = reader.u8();
     if (windows == still_writing) return;
     struct Window {

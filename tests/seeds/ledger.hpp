@@ -89,7 +89,7 @@ class Ledger {
     void check_time(const Sent& sent) const;
     void check_result(const Sent& sent, Errc result) const;
     void check_reply(const Sent& sent, ConstBytes output);
-    void check_lent(const Sent& sent, Reader& reader);
+    void check_lent(const Sent& sent, ByteReader& reader);
     void release(Sent& sent);
     [[nodiscard]] bool plausible(const Sent& sent, Errc result) const;
 

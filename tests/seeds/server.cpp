@@ -72,7 +72,7 @@ Server::Task& Server::take(rpc::Request& request) {
     Task& task = tasks_.emplace_back();
     task.server = this;
     task.request = &request;
-    Reader reader(request.input());
+    ByteReader reader(request.input());
     task.ask = Ask::decode(reader);
     mesh_.ledger().note(task.ask.id);
     const ConstBytes input = request.input();
@@ -141,7 +141,7 @@ void Server::relay(Task& task) {
 
 void Server::move(Task& task) {
     Random& random = mesh_.random();
-    Reader reader(task.request->input());
+    ByteReader reader(task.request->input());
     (void)Ask::decode(reader);
     for (unsigned i = 0; i < task.ask.lent; ++i) {
         Movement& movement = task.movements.emplace_back();
@@ -242,7 +242,7 @@ void Server::answer(Task& task) {
         request.respond_error(Errc::overloaded);
         return finish(task);
     }
-    Writer writer(room);
+    ByteWriter writer(room);
     writer.u64(task.ask.id);
     writer.u8(static_cast<std::uint8_t>(writing ? still_writing : task.pushed.size()));
     for (const Pushed& window : task.pushed) {

@@ -55,7 +55,9 @@ class FaultTransport final : public na::Transport {
     void free_memory(void* memory, std::size_t bytes) noexcept override { inner_.free_memory(memory, bytes); }
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override { inner_.describe(lease, writer); }
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override {
+        inner_.describe(lease, writer);
+    }
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override {
         return inner_.described_bytes(lease);
     }
@@ -63,7 +65,7 @@ class FaultTransport final : public na::Transport {
 
   private:
     struct LateFence {
-        Work* fenced = nullptr;
+        WorkItem* fenced = nullptr;
         unsigned polls = 0;
     };
 

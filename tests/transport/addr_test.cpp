@@ -13,10 +13,10 @@ TEST_P(AddrContract, SurvivesTextAndBytes) {
     const na::Addr addr = b.addr();
     EXPECT_EQ(na::Addr::parse(addr.to_string()).value(), addr);
     std::vector<std::byte> bytes(addr.encoded_bytes());
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     addr.encode(writer);
     ASSERT_TRUE(writer.ok());
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     const na::Addr decoded = na::Addr::decode(reader).value();
     EXPECT_EQ(decoded, addr);
     (void)send(a, peer_at(a, decoded), 1, 8);

@@ -161,7 +161,7 @@ Lent& ContractTest::lend_part(Node& owner, std::vector<na::Segment> segments, na
     lent.lease.access = access;
     EXPECT_EQ(owner.transport->grant(lent.lease), Errc::ok);
     lent.key.resize(owner.transport->described_bytes(lent.lease));
-    Writer writer(lent.key);
+    ByteWriter writer(lent.key);
     owner.transport->describe(lent.lease, writer);
     EXPECT_TRUE(writer.ok());
     EXPECT_EQ(writer.size(), lent.key.size());
@@ -171,7 +171,7 @@ Lent& ContractTest::lend_part(Node& owner, std::vector<na::Segment> segments, na
 void ContractTest::revoke(Lent& lent) {
     if (!lent.lease.granted()) return;
     lent.lease.fenced.user = &lent;
-    lent.lease.fenced.run = [](Work& work) noexcept {
+    lent.lease.fenced.run = [](WorkItem& work) noexcept {
         Lent& fenced = *static_cast<Lent*>(work.user);
         fenced.lease.key = 0;
         fenced.fence_over = true;

@@ -83,7 +83,7 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     }
     [[nodiscard]] static na::ContextOptions one_thread() {
         na::ContextOptions options;
-        options.threads = Threads::one;
+        options.threads = ThreadUse::one;
         return options;
     }
 

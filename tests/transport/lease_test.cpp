@@ -273,7 +273,7 @@ TEST_P(LeaseContract, ManyLeasesHaveDifferentKeys) {
         ASSERT_EQ(b.transport->grant(lent.lease), Errc::ok);
         lent.key.resize(b.transport->described_bytes(lent.lease));
         EXPECT_LE(lent.key.size(), b.transport->limits().lease_key_bytes_max);
-        Writer writer(lent.key);
+        ByteWriter writer(lent.key);
         b.transport->describe(lent.lease, writer);
         ASSERT_TRUE(writer.ok());
     }
@@ -291,7 +291,7 @@ TEST_P(LeaseContract, AKeyThatDoesNotFitFailsTheWriter) {
     GuardedBuffer there(64);
     Lent& lent = lend(b, {there.segment()});
     std::vector<std::byte> room(lent.key.size() - 1);
-    Writer writer(room);
+    ByteWriter writer(room);
     b.transport->describe(lent.lease, writer);
     EXPECT_FALSE(writer.ok());
 }

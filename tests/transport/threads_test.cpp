@@ -72,7 +72,7 @@ struct ManyNode {
 // A message that a thread posts, and whose completion goes through the completion queue of its context.
 struct QueuedSend {
     na::Op op;
-    Work node;
+    WorkItem node;
     na::Context* context = nullptr;
     std::atomic<unsigned>* triggered = nullptr;
     std::atomic<unsigned>* failed = nullptr;
@@ -85,7 +85,7 @@ struct QueuedSend {
             self.message->port->give_message(*self.message);
             send.context->enqueue(send.node);
         };
-        node.run = [](Work& work) noexcept {
+        node.run = [](WorkItem& work) noexcept {
             auto& send =
                 *reinterpret_cast<QueuedSend*>(reinterpret_cast<std::byte*>(&work) - offsetof(QueuedSend, node));
             ++*send.triggered;
@@ -185,7 +185,7 @@ TEST_P(ThreadsContract, SubmittedWorkRunsOnceWhoeverSubmits) {
     a_.run(2);
     constexpr unsigned threads = 4;
     constexpr unsigned each = 2000;
-    struct Counted : Work {
+    struct Counted : WorkItem {
         std::atomic<unsigned>* count = nullptr;
     };
     std::atomic<unsigned> ran{0};
@@ -196,7 +196,7 @@ TEST_P(ThreadsContract, SubmittedWorkRunsOnceWhoeverSubmits) {
             for (unsigned i = 0; i < each; ++i) {
                 Counted& work = works[t].emplace_back();
                 work.count = &ran;
-                work.run = [](Work& self) noexcept { ++*static_cast<Counted&>(self).count; };
+                work.run = [](WorkItem& self) noexcept { ++*static_cast<Counted&>(self).count; };
                 if (i % 2) {
                     a_.context->submit(work);
                 } else {
@@ -244,7 +244,7 @@ TEST_P(ThreadsContract, RevocationAgainstTransfers) {
         lease.access = na::Access::write;
         ASSERT_EQ(b_.transport->grant(lease), Errc::ok);
         std::vector<std::byte> key(b_.transport->described_bytes(lease));
-        Writer writer(key);
+        ByteWriter writer(key);
         b_.transport->describe(lease, writer);
         struct Put {
             na::Op op;
@@ -261,7 +261,7 @@ TEST_P(ThreadsContract, RevocationAgainstTransfers) {
         for (int i = 0; i < round * 5; ++i) std::this_thread::yield();
         std::atomic<bool> fenced{false};
         lease.fenced.user = &fenced;
-        lease.fenced.run = [](Work& work) noexcept { static_cast<std::atomic<bool>*>(work.user)->store(true); };
+        lease.fenced.run = [](WorkItem& work) noexcept { static_cast<std::atomic<bool>*>(work.user)->store(true); };
         const Errc revoked = b_.transport->revoke(lease);
         ASSERT_TRUE(revoked == Errc::ok || revoked == Errc::again) << to_string(revoked);
         ASSERT_TRUE(revoked == Errc::ok || wait_for([&] { return fenced.load(); }));

@@ -11,7 +11,7 @@
 namespace cinnabar::contract {
 namespace {
 
-na::ContextOptions sleepy(na::ContextId id, Threads threads) {
+na::ContextOptions sleepy(na::ContextId id, ThreadUse threads) {
     na::ContextOptions options;
     options.id = id;
     options.threads = threads;
@@ -28,7 +28,7 @@ struct Side {
     std::atomic<bool> in_flight{false};
     std::atomic<unsigned> arrived{0};
 
-    void open(na::ContextId id, Threads threads) {
+    void open(na::ContextId id, ThreadUse threads) {
         na::Transport* raw = transport.get();
         context = na::Context::open({&raw, 1}, sleepy(id, threads), receiver).value();
         op.user = this;
@@ -90,8 +90,8 @@ class WakeUp : public testing::TestWithParam<NetworkKind> {
 CINNABAR_CONTRACT(WakeUp);
 
 TEST_P(WakeUp, APingPongOfSleepingContextsNeverStalls) {
-    a_.open(0, Threads::one);
-    b_.open(id_of_b(), Threads::one);
+    a_.open(0, ThreadUse::one);
+    b_.open(id_of_b(), ThreadUse::one);
     const na::Addr addr = addr_of_b();
     constexpr na::Tag rounds = 2000;
     std::atomic<bool> stop{false};
@@ -130,8 +130,8 @@ TEST_P(WakeUp, APingPongOfSleepingContextsNeverStalls) {
 }
 
 TEST_P(WakeUp, ASubmitReachesASleeper) {
-    a_.open(0, Threads::one);
-    struct Flag : Work {
+    a_.open(0, ThreadUse::one);
+    struct Flag : WorkItem {
         std::atomic<unsigned>* ran = nullptr;
     };
     std::atomic<unsigned> ran{0};
@@ -148,7 +148,7 @@ TEST_P(WakeUp, ASubmitReachesASleeper) {
     for (unsigned i = 0; i < rounds; ++i) {
         Flag flag;
         flag.ran = &ran;
-        flag.run = [](Work& self) noexcept { ++*static_cast<Flag&>(self).ran; };
+        flag.run = [](WorkItem& self) noexcept { ++*static_cast<Flag&>(self).ran; };
         a_.context->submit(flag);
         while (ran.load() == i) std::this_thread::yield();
     }
@@ -161,8 +161,8 @@ TEST_P(WakeUp, ASubmitReachesASleeper) {
 }
 
 TEST_P(WakeUp, APostByAnotherThreadCompletesThoughTheSleeperSleeps) {
-    a_.open(0, Threads::many);
-    b_.open(id_of_b(), Threads::many);
+    a_.open(0, ThreadUse::many);
+    b_.open(id_of_b(), ThreadUse::many);
     std::atomic<bool> stop{false};
     std::vector<std::thread> sleepers;
     for (Side* side : {&a_, &b_}) {
@@ -203,17 +203,17 @@ TEST_P(WakeUp, APostByAnotherThreadCompletesThoughTheSleeperSleeps) {
 }
 
 TEST_P(WakeUp, AnEarlierTimerOfAnotherThreadWakesTheSleeper) {
-    a_.open(0, Threads::many);
+    a_.open(0, ThreadUse::many);
     std::atomic<bool> stop{false};
     std::thread sleeper([&] {
         while (!stop.load()) (void)a_.context->progress(Microseconds(20'000'000));
     });
-    struct Alarm : Timer {
+    struct Alarm : WheelTimer {
         std::atomic<bool> fired{false};
     };
     for (int i = 0; i < 50; ++i) {
         Alarm alarm;
-        alarm.fire = [](Timer& self) noexcept { static_cast<Alarm&>(self).fired = true; };
+        alarm.fire = [](WheelTimer& self) noexcept { static_cast<Alarm&>(self).fired = true; };
         {
             const na::Context::Ownership own(*a_.context);
             a_.context->arm(alarm, a_.context->now_us() + 200);
@@ -231,7 +231,7 @@ TEST_P(WakeUp, AnEarlierTimerOfAnotherThreadWakesTheSleeper) {
 }
 
 TEST_P(WakeUp, AnIdleContextSleepsOutItsTimeout) {
-    a_.open(0, Threads::one);
+    a_.open(0, ThreadUse::one);
     const auto started = std::chrono::steady_clock::now();
     timespec before{};
     timespec after{};
@@ -246,15 +246,15 @@ TEST_P(WakeUp, AnIdleContextSleepsOutItsTimeout) {
 }
 
 TEST_P(WakeUp, AZeroTimeoutNeverSleeps) {
-    a_.open(0, Threads::one);
+    a_.open(0, ThreadUse::one);
     for (int i = 0; i < 100; ++i) (void)a_.context->progress(Microseconds(0));
     EXPECT_EQ(a_.context->wakeups().sleeps, 0u);
     a_.context.reset();
 }
 
 TEST_P(WakeUp, TheDescriptorServesAForeignLoop) {
-    a_.open(0, Threads::one);
-    b_.open(id_of_b(), Threads::one);
+    a_.open(0, ThreadUse::one);
+    b_.open(id_of_b(), ThreadUse::one);
     const na::Addr addr = addr_of_b();
     std::atomic<bool> stop{false};
     std::atomic<unsigned> hung{0};
@@ -291,11 +291,11 @@ TEST_P(WakeUp, TheDescriptorServesAForeignLoop) {
 }
 
 TEST_P(WakeUp, ATimerMakesTheDescriptorReadable) {
-    a_.open(0, Threads::one);
-    struct Alarm : Timer {
+    a_.open(0, ThreadUse::one);
+    struct Alarm : WheelTimer {
         bool fired = false;
     } alarm;
-    alarm.fire = [](Timer& self) noexcept { static_cast<Alarm&>(self).fired = true; };
+    alarm.fire = [](WheelTimer& self) noexcept { static_cast<Alarm&>(self).fired = true; };
     a_.context->arm(alarm, a_.context->fresh_now_us() + 5'000);
     while (!alarm.fired) {
         if (a_.context->prepare_wait()) {

@@ -97,7 +97,7 @@ bool TlsMessageGuard::seal(Kind kind, ConstBytes head, ConstBytes from, std::byt
     if (sealing.count == counts_end) return false;
     const std::uint64_t number = std::uint64_t{sealing.epoch} << count_bits | sealing.count++;
     sealing.bytes += from.size();
-    Writer writer({to + from.size(), sizeof number});
+    ByteWriter writer({to + from.size(), sizeof number});
     const bool sealed = sealing.key.encrypt(number, head, from, to);
     writer.u64(number);
     if (!sealed) openssl().ERR_clear_error();
@@ -124,7 +124,7 @@ void TlsMessageGuard::authenticated(Kind kind, Epoch epoch) noexcept {
 bool TlsMessageGuard::open(Kind kind, ConstBytes head, Bytes sealed) noexcept {
     if (sealed.size() < trailer_bytes) return false;
     const Bytes bytes = sealed.first(sealed.size() - trailer_bytes);
-    Reader reader(sealed.last(trailer_bytes));
+    ByteReader reader(sealed.last(trailer_bytes));
     const std::uint64_t number = reader.u64();
     const auto epoch = static_cast<Epoch>(number >> count_bits);
     Key* const key = key_to_open(kind, epoch);

@@ -121,7 +121,7 @@ class BulkRun {
         ++failed_;
         result_.outcomes.fail(code);
         // If the server is gone, gives up at once instead of letting every transfer time out.
-        const bool gone = blast_of(code) == Blast::peer || code == Errc::refused || code == Errc::unreachable;
+        const bool gone = blast_of(code) == BlastRadius::peer || code == Errc::refused || code == Errc::unreachable;
         if (gone || ++failures_in_row_ >= failures_max) result_.gave_up = true;
     }
 

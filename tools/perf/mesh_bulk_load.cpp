@@ -175,7 +175,7 @@ class BulkLoad {
     }
     // If the target is gone, gives up at once instead of letting every transfer time out.
     static void fail(BulkPair& pair, Errc code) noexcept {
-        const bool gone = blast_of(code) == Blast::peer || code == Errc::refused || code == Errc::unreachable;
+        const bool gone = blast_of(code) == BlastRadius::peer || code == Errc::refused || code == Errc::unreachable;
         if (gone || ++pair.failures_in_row >= pair_failures_max) return give_up(pair, code);
         pair.outcomes.fail(code);
     }

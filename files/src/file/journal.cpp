@@ -30,7 +30,7 @@ std::uint64_t block_checksum(ConstBytes block) noexcept { return xxh3(block); }
 
 std::string encode_head(const JournalHead& head) {
     std::string text(fixed_bytes + head.name.size() + 8, '\0');
-    Writer to(std::as_writable_bytes(std::span(text)));
+    ByteWriter to(std::as_writable_bytes(std::span(text)));
     to.u64(magic);
     to.u64(head.bytes);
     to.u32(head.block_bytes);
@@ -44,7 +44,7 @@ std::string encode_head(const JournalHead& head) {
 }
 
 std::optional<DecodedHead> decode_head(ConstBytes bytes) {
-    Reader from(bytes);
+    ByteReader from(bytes);
     DecodedHead result;
     const bool known = from.u64() == magic;
     result.head.bytes = from.u64();

@@ -19,7 +19,7 @@ using Record = std::array<std::byte, 1 + 8 + 8 + 8 + 4>;
 // The record: version, checksum, size, modification time.
 Record encode(std::uint64_t checksum, const struct stat& status) noexcept {
     Record record{};
-    Writer to(record);
+    ByteWriter to(record);
     to.u8(version);
     to.u64(checksum);
     to.u64(static_cast<std::uint64_t>(status.st_size));
@@ -50,7 +50,7 @@ StoredChecksum read_stored_checksum(int fd) noexcept {
     if (::fstat(fd, &status) != 0 ||
         ::fgetxattr(fd, attribute, record.data(), record.size()) != static_cast<ssize_t>(record.size()))
         return {};
-    Reader from(record);
+    ByteReader from(record);
     if (from.u8() != version) return {};
     const auto checksum = from.u64();
     const bool same = record == encode(checksum, status);

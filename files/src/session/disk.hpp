@@ -18,7 +18,7 @@ class Disk {
   public:
     // A piece of blocking work. Lives in the task that awaits it, so queueing allocates nothing.
     struct Errand {
-        Work queued;
+        WorkItem queued;
         void (*work)(Errand& self) noexcept = nullptr;
         hl::Job job;
         hl::Executor* executor = nullptr;  // null: no task waits; the errand deletes itself
@@ -81,7 +81,7 @@ class Disk {
   private:
     void queue(Errand& errand) noexcept {
         errand.queued.user = &errand;
-        errand.queued.run = [](Work& queued) noexcept {
+        errand.queued.run = [](WorkItem& queued) noexcept {
             auto& self = *static_cast<Errand*>(queued.user);
             hl::Executor* const executor = self.executor;
             self.work(self);

@@ -20,7 +20,7 @@ Errc check_access(const AccessHead& head) noexcept {
 
 Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) noexcept {
     if (in.size() < access_body_bytes(head.kind)) return Errc::protocol;
-    Reader reader(in.first(access_body_bytes(head.kind)));
+    ByteReader reader(in.first(access_body_bytes(head.kind)));
     switch (head.kind) {
         case AccessKind::get:
             out.key = LeaseKey::decode(reader);
@@ -55,7 +55,7 @@ Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) 
 }
 
 std::size_t encode_access_body(AccessKind kind, const AccessBody& body, Bytes out) noexcept {
-    Writer writer(out.first(access_body_bytes(kind)));
+    ByteWriter writer(out.first(access_body_bytes(kind)));
     switch (kind) {
         case AccessKind::get:
             body.key.encode(writer);

@@ -64,7 +64,7 @@ AccessHead RemoteAccess::head_of(const PostedOp& posted) noexcept {
 AccessBody RemoteAccess::body_of(const PostedOp& posted) noexcept {
     const Op& op = *posted.op;
     AccessBody body;
-    Reader reader(op.remote.key);
+    ByteReader reader(op.remote.key);
     body.key = LeaseKey::decode(reader);
     body.offset = op.remote_offset + posted.moved;
     body.left = op.bytes - posted.moved;

@@ -19,7 +19,7 @@
 namespace cinnabar::na {
 
 // One look-up. Freed by its last user: the resolver, or the context that it was submitted to.
-struct HostLookup : Work {
+struct HostLookup : WorkItem {
     enum class Stage : std::uint8_t { queued, asking, submitted };
 
     std::vector<Uri> names;
@@ -30,7 +30,7 @@ struct HostLookup : Work {
     PortHost* host = nullptr;       // null: no dial waits for the result any more
     NameQuestion* asker = nullptr;  // used only by the owner of the context
 
-    static void deliver(Work& work) noexcept;
+    static void deliver(WorkItem& work) noexcept;
 };
 
 namespace {
@@ -210,7 +210,7 @@ void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) no
 
 }  // namespace
 
-void HostLookup::deliver(Work& work) noexcept {
+void HostLookup::deliver(WorkItem& work) noexcept {
     const std::unique_ptr<HostLookup> self(static_cast<HostLookup*>(&work));
     Resolver::of_process().let_submit();  // the context may be closed as soon as this function returns
     NameQuestion* const asker = self->asker;

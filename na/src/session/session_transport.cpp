@@ -41,7 +41,7 @@ Result<std::unique_ptr<Memory>> SessionTransport::register_memory(std::span<cons
     return std::unique_ptr<Memory>(std::make_unique<CountedMemory>(*this, segments, access, registrations_));
 }
 
-void SessionTransport::describe(const Lease& lease, Writer& writer) const noexcept {
+void SessionTransport::describe(const Lease& lease, ByteWriter& writer) const noexcept {
     LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
 }
 

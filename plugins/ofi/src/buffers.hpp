@@ -46,7 +46,7 @@ using BufferList = IntrusiveList<Buffer, &Buffer::link>;
 
 class BufferPool {
   public:
-    BufferPool(Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max, std::size_t header_room,
+    BufferPool(ThreadUse threads, std::uint32_t slots_max, std::size_t payload_bytes_max, std::size_t header_room,
                std::size_t trailer_room, bool controls)
         : pool_(threads, slots_max),
           payload_bytes_max_(padded(payload_bytes_max)),

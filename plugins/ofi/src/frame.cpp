@@ -43,7 +43,7 @@ bool well_formed(const Frame& frame, const TransferBody& body) noexcept {
 SessionName receiver_of(ConstBytes frame) noexcept {
     constexpr SessionName nobody{~std::uint32_t{0}, 0};
     if (frame.size() < frame_header_bytes) return nobody;
-    Reader reader(frame.subspan(session_offset));
+    ByteReader reader(frame.subspan(session_offset));
     SessionName name;
     name.index = reader.u32();
     (void)reader.u32();
@@ -53,7 +53,7 @@ SessionName receiver_of(ConstBytes frame) noexcept {
 
 void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept {
     CINNABAR_DEBUG_ASSERT(out.size() >= head_bytes(frame.kind));
-    Writer writer(out);
+    ByteWriter writer(out);
     writer.u8(static_cast<std::uint8_t>(frame.kind));
     writer.u8(frame.flags);
     writer.u8(static_cast<std::uint8_t>(frame.status));
@@ -76,7 +76,7 @@ void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept {
 
 Errc decode(ConstBytes in, std::size_t message_bytes_max, Frame& frame, TransferBody& body,
             ConstBytes& payload) noexcept {
-    Reader reader(in);
+    ByteReader reader(in);
     frame.kind = static_cast<FrameKind>(reader.u8());
     frame.flags = reader.u8();
     const std::uint8_t status = reader.u8();

@@ -25,7 +25,7 @@ void Greeting::set_provider(std::string_view name) noexcept {
 std::array<std::byte, Greeting::wire_bytes> Greeting::encode() const noexcept {
     std::array<std::byte, wire_bytes> out{};
     hello.encode(std::span(out).first<na::hello_bytes>());
-    Writer writer(Bytes(out).subspan(na::hello_bytes));
+    ByteWriter writer(Bytes(out).subspan(na::hello_bytes));
     writer.u32(session.index);
     writer.u16(address_bytes);
     writer.u16(0);
@@ -38,7 +38,7 @@ std::array<std::byte, Greeting::wire_bytes> Greeting::encode() const noexcept {
 Errc Greeting::decode(ConstBytes in, Greeting& out) noexcept {
     if (in.size() != wire_bytes) return Errc::protocol;
     if (const Errc wrong = na::Hello::decode(in.first<na::hello_bytes>(), out.hello); wrong != Errc::ok) return wrong;
-    Reader reader(in.subspan<na::hello_bytes>());
+    ByteReader reader(in.subspan<na::hello_bytes>());
     out.session.index = reader.u32();
     out.address_bytes = reader.u16();
     const std::uint16_t zero = reader.u16();

@@ -25,7 +25,7 @@ std::uint64_t secret_tag() noexcept {
 TransferBody body_of(const Transfer& transfer, std::uint32_t chunk_bytes) noexcept {
     const na::Op& op = *transfer.posted->op;
     TransferBody body;
-    Reader reader(op.remote.key);
+    ByteReader reader(op.remote.key);
     body.key = na::LeaseKey::decode(reader);
     body.offset = op.remote_offset;
     body.bytes = op.bytes;

@@ -33,17 +33,17 @@ std::size_t receives_for_chunks(OfiPort& port) noexcept {
 }  // namespace
 
 Pools::Pools(OfiPort& port)
-    : controls(Threads::one, controls_max, small_bytes_max, frame_header_bytes + transfer_body_bytes,
+    : controls(ThreadUse::one, controls_max, small_bytes_max, frame_header_bytes + transfer_body_bytes,
                port.transport().trailer_bytes(), true),
-      sealed(Threads::one, port.options().send_slots_max, port.options().message_bytes_max, frame_header_bytes,
+      sealed(ThreadUse::one, port.options().send_slots_max, port.options().message_bytes_max, frame_header_bytes,
              port.transport().trailer_bytes(), false),
-      transfers(Threads::one, transfers_max),
-      requests(Threads::one, requests_max),
-      chunks(Threads::one, chunks_slots_max),
+      transfers(ThreadUse::one, transfers_max),
+      requests(ThreadUse::one, requests_max),
+      chunks(ThreadUse::one, chunks_slots_max),
       receive_room(receives_for_chunks(port)),
       port_(port),
-      staging_(Threads::one, port.transport().staging()),
-      served_staging_(Threads::one, port.transport().staging()) {}
+      staging_(ThreadUse::one, port.transport().staging()),
+      served_staging_(ThreadUse::one, port.transport().staging()) {}
 
 // Ends the session that holds the most. Sessions that wait for their peer come first, because a peer that reads holds
 // much for a moment only. False: the session that asks holds the most itself.

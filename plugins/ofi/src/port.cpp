@@ -56,13 +56,13 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       messages_(host.threads(), options().send_slots_max, options().message_bytes_max, frame_header_bytes, 0, false),
       pools_(*this),
       receives_(*this, largest_frame(transport)),
-      sessions_(Threads::one, options().connections_max),
-      dials_(Threads::one, options().connections_max),
+      sessions_(ThreadUse::one, options().connections_max),
+      dials_(ThreadUse::one, options().connections_max),
       watch_(*this),
       withdrawals_(*this),
       send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
-    tick_.fire = [](Timer&) noexcept {};  // it only has to wake the context
+    tick_.fire = [](WheelTimer&) noexcept {};  // it only has to wake the context
 }
 
 Result<void> OfiPort::open() {
@@ -191,7 +191,7 @@ unsigned OfiPort::poll() noexcept {
     did += settle();
     peers_.forget_spares();
     if (transport_.fences().pending()) {
-        did += transport_.fences().check(host().now_us(), [this](Work& fenced) noexcept { host().submit(fenced); });
+        did += transport_.fences().check(host().now_us(), [this](WorkItem& fenced) noexcept { host().submit(fenced); });
     }
     keep_awake();
     return did;

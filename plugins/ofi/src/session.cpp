@@ -19,7 +19,7 @@ constexpr TimeUs drain_us = 2'000'000;
 
 std::array<std::byte, 24> head_of(const ChunkPlace& place) noexcept {
     std::array<std::byte, 24> head;
-    Writer writer(head);
+    ByteWriter writer(head);
     writer.u64(place.of_put ? 1 : 0);
     writer.u64(place.id);
     writer.u64(place.tag);

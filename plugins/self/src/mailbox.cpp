@@ -9,7 +9,7 @@
 namespace cinnabar::self_ {
 
 Mailbox::~Mailbox() {
-    for (WorkQueue left = inbox_.take_all(); Work* first = left.pop_front();) {
+    for (WorkQueue left = inbox_.take_all(); WorkItem* first = left.pop_front();) {
         for (auto* item = static_cast<MailboxItem*>(first); item;) {
             give_back(*std::exchange(item, std::exchange(item->rest, nullptr)));
         }

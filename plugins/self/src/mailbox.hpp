@@ -24,8 +24,9 @@ enum class ItemKind : std::uint8_t { unexpected, expected, notify, connect, disc
 // A message, a notification, or a connect or disconnect. Items for connect and disconnect are allocated one by one
 // (`control`). All others come from the mailbox's pool and are its receive slots. A slot's buffer is allocated at its
 // first use and kept, so memory grows with the messages that wait at the same time.
-struct MailboxItem : PoolSlot, Work {  // the Work is never run: it links the first item of each chain into the queue
-    MailboxItem* rest = nullptr;       // the next item of the chain
+struct MailboxItem : PoolSlot,
+                     WorkItem {   // the WorkItem is never run: it links the first item of each chain into the queue
+    MailboxItem* rest = nullptr;  // the next item of the chain
     ItemKind kind = ItemKind::unexpected;
     bool control = false;
     na::ContextId source = 0;
@@ -51,7 +52,7 @@ class Mailbox {
     Mailbox(std::shared_ptr<Network> network, na::PortHost& host, std::uint32_t receive_slots,
             std::size_t message_bytes_max)
         : network_(std::move(network)),
-          items_(Threads::many, receive_slots),
+          items_(ThreadUse::many, receive_slots),
           message_bytes_max_(message_bytes_max),
           context_(host.context_id()),
           initial_credits_(host.initial_credits()),

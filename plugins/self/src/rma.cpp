@@ -32,7 +32,7 @@ Errc transfer(na::LeaseTable& leases, na::Op& op, const na::LeaseKey& key) noexc
 
 Errc access_memory(na::LeaseTable& leases, na::Op& op) noexcept {
     if (op.remote.key.size() != na::LeaseKey::wire_bytes) return Errc::protocol;
-    Reader reader(op.remote.key);
+    ByteReader reader(op.remote.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
     if (!na::is_atomic(op.kind)) return transfer(leases, op, key);
     const auto pin = leases.pin(key, op.remote_offset, sizeof(std::uint64_t), na::Access::read_write, nullptr);

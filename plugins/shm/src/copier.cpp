@@ -150,7 +150,7 @@ Errc Copier::copy_mapped(na::PostedOp& posted, std::uint64_t bytes_max, const Bo
 Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const std::uint32_t slot = board_slot_of(op.remote.key);
-    Reader reader(op.remote.key);
+    ByteReader reader(op.remote.key);
     const auto key = na::LeaseKey::decode(reader);
     auto& holding = channel_.peer_ring->header().holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);

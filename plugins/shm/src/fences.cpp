@@ -46,7 +46,7 @@ Errc ShmTransport::grant(na::Lease& lease) noexcept {
     return Errc::ok;
 }
 
-void ShmTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+void ShmTransport::describe(const na::Lease& lease, ByteWriter& writer) const noexcept {
     na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
     writer.u32(slot_of(lease));
 }

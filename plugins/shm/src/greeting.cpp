@@ -22,7 +22,7 @@ bool good_name(std::string_view name) noexcept {
 std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
                             std::span<std::byte, greeting_bytes_max> out) noexcept {
     hello.encode(out.first<na::hello_bytes>());
-    Writer writer(out.subspan(na::hello_bytes));
+    ByteWriter writer(out.subspan(na::hello_bytes));
     writer.u32(terms.ring_bytes);
     writer.u32(terms.record_bytes_max);
     writer.u32(terms.lease_slots);
@@ -38,7 +38,7 @@ std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
 Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) noexcept {
     if (in.size() < na::hello_bytes) return Errc::protocol;
     if (const Errc wrong = na::Hello::decode(in.first(na::hello_bytes), hello); wrong != Errc::ok) return wrong;
-    Reader reader(in.subspan(na::hello_bytes));
+    ByteReader reader(in.subspan(na::hello_bytes));
     terms.ring_bytes = reader.u32();
     terms.record_bytes_max = reader.u32();
     terms.lease_slots = reader.u32();

@@ -51,7 +51,7 @@ class LeaseBoard {
     static constexpr std::uint32_t slots_max = 64 * 1024;
     static constexpr std::uint32_t no_slot = 0xffff'ffff;
 
-    LeaseBoard() : leases_(Threads::many, slots_max) {}
+    LeaseBoard() : leases_(ThreadUse::many, slots_max) {}
 
     // Creates the shared memory, with fewer slots if the size of files is limited. unsupported, out_of_memory,
     // overloaded.

@@ -10,7 +10,7 @@ inline constexpr std::size_t key_bytes = na::LeaseKey::wire_bytes + 4;
 
 // The slot in a key; LeaseBoard::no_slot: the lease is not on the board. Requires: `key` has key_bytes.
 [[nodiscard]] inline std::uint32_t board_slot_of(ConstBytes key) noexcept {
-    Reader reader(key.subspan(na::LeaseKey::wire_bytes));
+    ByteReader reader(key.subspan(na::LeaseKey::wire_bytes));
     return reader.u32();
 }
 

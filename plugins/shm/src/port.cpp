@@ -42,8 +42,8 @@ ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
       transport_(transport),
       messages_(host.threads(), options().send_slots_max, transport.limits().message_bytes_max),
       hot_sessions_(host),
-      sessions_(Threads::one, options().connections_max),
-      dials_(Threads::one, options().connections_max),
+      sessions_(ThreadUse::one, options().connections_max),
+      dials_(ThreadUse::one, options().connections_max),
       access_pools_(options().connections_max),
       bell_(*this) {}
 

@@ -65,7 +65,7 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] bool keep_to_direct(const na::Lease& lease) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override;
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override { return key_bytes; }
     [[nodiscard]] std::string diagnosis() const override;
 

@@ -13,10 +13,9 @@ namespace cinnabar::shm {
 
 Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, std::uint64_t offset,
                               std::uint64_t bytes, na::Access want) {
-    if (!channel.copies)
-        return Error(Errc::unsupported, "this process may not map the peer's memory: pull it instead");
+    if (!channel.copies) return Error(Errc::unsupported, "this process may not map the peer's memory: pull it instead");
     if (memory.key.size() != key_bytes) return Error(Errc::permission, "not a lease key of shared memory");
-    Reader reader(memory.key);
+    ByteReader reader(memory.key);
     MappedLease lease;
     lease.key = na::LeaseKey::decode(reader);
     lease.slot = board_slot_of(memory.key);
@@ -46,8 +45,8 @@ Result<std::unique_ptr<na::View>> ShmPort::view(na::Peer& peer, const na::Remote
     Channel& channel = session->channel();
     CINNABAR_TRY(MappedLease lease, map_lease(channel, memory, offset, bytes, na::Access::read));
     const ConstBytes there(lease.file->base() + lease.position, static_cast<std::size_t>(bytes));
-    return std::unique_ptr<na::View>(std::make_unique<MappedView>(there, std::move(lease.file),
-                                                                  channel.board.segment(), lease.slot, lease.key));
+    return std::unique_ptr<na::View>(
+        std::make_unique<MappedView>(there, std::move(lease.file), channel.board.segment(), lease.slot, lease.key));
 }
 
 }  // namespace cinnabar::shm

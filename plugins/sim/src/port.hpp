@@ -40,7 +40,7 @@ class SimPort final : public na::Port {
     [[nodiscard]] TimeUs idle_until() const noexcept { return idle_until_; }  // 0: not idle
     void set_idle_until(TimeUs until) noexcept { idle_until_ = until; }
     void add_to(World::HostCounts& counts) const noexcept;
-    void run_soon(Work& work) noexcept { host_.submit(work); }
+    void run_soon(WorkItem& work) noexcept { host_.submit(work); }
     void die();
 
     // Used by the port's parts and by events.

@@ -15,7 +15,7 @@ constexpr TimeUs piece_not_up_wait_us = 50;
 Errc move_bytes(SimPort& origin, SimPort& target, const SimPeer* by, na::Op& op, std::uint64_t offset,
                 std::uint64_t bytes) {
     if (op.remote.key.size() < na::LeaseKey::wire_bytes) return Errc::protocol;
-    Reader reader(op.remote.key);
+    ByteReader reader(op.remote.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
     if (!origin.world().strict() && reader.left() != 0) return Errc::protocol;
     const na::Access want = na::is_atomic(op.kind)       ? na::Access::read_write

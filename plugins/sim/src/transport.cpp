@@ -189,7 +189,7 @@ std::size_t SimTransport::described_bytes(const na::Lease& lease) const noexcept
     return world_->strict() ? key_bytes + 4 + 8 * segments_of(lease) : key_bytes;
 }
 
-void SimTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+void SimTransport::describe(const na::Lease& lease, ByteWriter& writer) const noexcept {
     SessionTransport::describe(lease, writer);
     if (!world_->strict()) return;
     const std::size_t count = segments_of(lease);
@@ -206,7 +206,7 @@ void SimTransport::describe(const na::Lease& lease, Writer& writer) const noexce
 }
 
 bool inside_one_segment(ConstBytes key, std::uint64_t offset, std::uint64_t bytes) noexcept {
-    Reader reader(key);
+    ByteReader reader(key);
     reader.skip(key_bytes);
     const std::uint32_t count = reader.u32();
     if (!reader.ok() || reader.left() != std::size_t{count} * 8) return false;

@@ -35,7 +35,7 @@ class SimTransport final : public na::SessionTransport {
         if (caps_.confines) leases_.confine(lease, peer);
     }
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override;
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override;
     [[nodiscard]] std::string diagnosis() const override;
 

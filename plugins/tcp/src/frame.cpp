@@ -27,7 +27,7 @@ Errc check_bulk(const Frame& frame) noexcept {
 }  // namespace
 
 void Frame::encode(std::span<std::byte, frame_header_bytes> out) const noexcept {
-    Writer writer(out);
+    ByteWriter writer(out);
     writer.u8(static_cast<std::uint8_t>(kind));
     writer.u8(flags);
     writer.u8(static_cast<std::uint8_t>(status));
@@ -38,7 +38,7 @@ void Frame::encode(std::span<std::byte, frame_header_bytes> out) const noexcept 
 
 Errc decode_header(ConstBytes in, LaneKind lane, std::size_t message_bytes_max, Frame& out) noexcept {
     CINNABAR_DEBUG_ASSERT(in.size() >= frame_header_bytes);
-    Reader reader(in.first(frame_header_bytes));
+    ByteReader reader(in.first(frame_header_bytes));
     out.kind = static_cast<FrameKind>(reader.u8());
     out.flags = reader.u8();
     out.status = static_cast<Errc>(reader.u8());

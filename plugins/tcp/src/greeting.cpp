@@ -9,7 +9,7 @@ namespace cinnabar::tcp {
 
 LaneToken random_token() noexcept {
     LaneToken token;
-    Writer writer(token);
+    ByteWriter writer(token);
     writer.u64(secret_u64());
     writer.u64(secret_u64());
     return token;

@@ -8,7 +8,7 @@ namespace cinnabar::verbs {
 std::array<std::byte, greeting_bytes> Greeting::encode() const noexcept {
     std::array<std::byte, greeting_bytes> out{};
     hello.encode(std::span<std::byte, greeting_bytes>(out).first<na::hello_bytes>());
-    Writer writer(Bytes(out).subspan(na::hello_bytes));
+    ByteWriter writer(Bytes(out).subspan(na::hello_bytes));
     writer.u16(window);
     writer.u16(0);
     writer.u32(beacon_key);
@@ -19,7 +19,7 @@ std::array<std::byte, greeting_bytes> Greeting::encode() const noexcept {
 Errc Greeting::decode(ConstBytes in, Greeting& out) noexcept {
     if (in.size() < greeting_bytes) return Errc::protocol;
     if (const Errc wrong = na::Hello::decode(in.first(na::hello_bytes), out.hello); wrong != Errc::ok) return wrong;
-    Reader reader(in.subspan(na::hello_bytes));
+    ByteReader reader(in.subspan(na::hello_bytes));
     out.window = reader.u16();
     const std::uint16_t zero = reader.u16();
     out.beacon_key = reader.u32();

@@ -19,7 +19,7 @@ class Checksum {
     std::uint64_t sum_ = 0xcbf29ce484222325u;
 };
 
-KeySegment decode_segment(Reader& reader) noexcept {
+KeySegment decode_segment(ByteReader& reader) noexcept {
     KeySegment segment;
     segment.address = reader.u64();
     segment.bytes = reader.u64();
@@ -29,7 +29,7 @@ KeySegment decode_segment(Reader& reader) noexcept {
 
 }  // namespace
 
-void encode_key(std::span<const KeySegment> segments, Writer& writer) noexcept {
+void encode_key(std::span<const KeySegment> segments, ByteWriter& writer) noexcept {
     Checksum sum;
     for (const KeySegment& segment : segments) sum.add(segment);
     writer.u32(sum.value());
@@ -42,7 +42,7 @@ void encode_key(std::span<const KeySegment> segments, Writer& writer) noexcept {
 }
 
 Errc find_place(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, RemotePlace& out) noexcept {
-    Reader reader(key);
+    ByteReader reader(key);
     const std::uint32_t checksum = reader.u32();
     const std::uint32_t count = reader.u32();
     if (!reader.ok() || key.size() != key_bytes(count)) return Errc::permission;

@@ -22,7 +22,7 @@ struct KeySegment {
 
 // Writes {u32 checksum, u32 count}, and for each segment {u64 address, u64 bytes, u32 rkey}. If there is no room, the
 // writer fails.
-void encode_key(std::span<const KeySegment> segments, Writer& writer) noexcept;
+void encode_key(std::span<const KeySegment> segments, ByteWriter& writer) noexcept;
 
 // A place in a peer's memory.
 struct RemotePlace {

@@ -4,7 +4,7 @@
 namespace cinnabar::verbs {
 
 void MessageHeader::encode(std::span<std::byte, message_header_bytes> out) const noexcept {
-    Writer writer(out);
+    ByteWriter writer(out);
     writer.u8(static_cast<std::uint8_t>(kind));
     writer.u8(0);
     writer.u16(credits);
@@ -13,7 +13,7 @@ void MessageHeader::encode(std::span<std::byte, message_header_bytes> out) const
 }
 
 bool MessageHeader::decode(ConstBytes in, MessageHeader& out) noexcept {
-    Reader reader(in);
+    ByteReader reader(in);
     const std::uint8_t seen = reader.u8();
     const std::uint8_t zero = reader.u8();
     out.credits = reader.u16();

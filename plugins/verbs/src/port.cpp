@@ -37,7 +37,7 @@ VerbsPort::VerbsPort(VerbsTransport& transport, na::PortHost& host)
       arrivals_(*this),
       listener_watch_(host, transport, &VerbsTransport::take_requests),
       device_watch_(host, transport.device()),
-      sessions_(Threads::one, transport.limits().connections_max + sessions_extra),
+      sessions_(ThreadUse::one, transport.limits().connections_max + sessions_extra),
       failure_(host),
       liveness_(*this) {}
 

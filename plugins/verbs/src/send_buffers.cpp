@@ -14,7 +14,8 @@ std::size_t rounded(std::size_t bytes) noexcept { return (bytes + cache_line - 1
 
 }  // namespace
 
-SendBuffers::SendBuffers(const Device& device, Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max)
+SendBuffers::SendBuffers(const Device& device, ThreadUse threads, std::uint32_t slots_max,
+                         std::size_t payload_bytes_max)
     : device_(device),
       payload_bytes_max_(payload_bytes_max),
       buffer_bytes_(rounded(message_header_bytes + payload_bytes_max)),

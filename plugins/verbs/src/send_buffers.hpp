@@ -15,7 +15,7 @@ namespace cinnabar::verbs {
 
 class SendBuffers {
   public:
-    SendBuffers(const Device& device, Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max);
+    SendBuffers(const Device& device, ThreadUse threads, std::uint32_t slots_max, std::size_t payload_bytes_max);
 
     // Null: all are in use, or no more memory can be pinned.
     [[nodiscard]] na::Message* take(na::Port& port) noexcept;

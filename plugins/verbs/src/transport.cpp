@@ -197,7 +197,7 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     return told ? Errc::again : Errc::ok;
 }
 
-void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+void VerbsTransport::describe(const na::Lease& lease, ByteWriter& writer) const noexcept {
     encode_key(static_cast<const LentMemory*>(lease.registration)->segments, writer);
 }
 

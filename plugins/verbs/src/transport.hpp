@@ -33,7 +33,7 @@ class VerbsTransport final : public na::SessionTransport {
                                                                       na::Access access) override;
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override;
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override;
     [[nodiscard]] std::string diagnosis() const override;
 

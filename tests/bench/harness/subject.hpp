@@ -40,8 +40,8 @@ class Subject {
 // Runs `work` while the server serves, and measures both sides. `work` returns how much it did and leaves nothing in
 // flight. `kick` is called after the server was asked to stop: for a server that blocks, it does one piece of work; it
 // returns the work that it did.
-template <typename Work, typename Kick>
-Slice measure(Partner& partner, Work&& work, Kick&& kick) {
+template <typename WorkItem, typename Kick>
+Slice measure(Partner& partner, WorkItem&& work, Kick&& kick) {
     partner.begin_slice();
     Slice slice;
     const auto used = usage_now();
@@ -55,9 +55,9 @@ Slice measure(Partner& partner, Work&& work, Kick&& kick) {
     return slice;
 }
 
-template <typename Work>
-Slice measure(Partner& partner, Work&& work) {
-    return measure(partner, std::forward<Work>(work), [] { return 0; });
+template <typename WorkItem>
+Slice measure(Partner& partner, WorkItem&& work) {
+    return measure(partner, std::forward<WorkItem>(work), [] { return 0; });
 }
 
 // Calls `once` until `duration` has passed and returns how often. It reads the clock after every eighth call.

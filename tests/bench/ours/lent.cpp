@@ -22,13 +22,13 @@ std::string LentRegion::word() const {
     const std::array<na::Lease*, 1> granted{&lease_};
     const bulk::Description description{granted, {}, {}};
     std::vector<std::byte> bytes(bulk::described_bytes(description));
-    Writer writer{bytes};
+    ByteWriter writer{bytes};
     bulk::describe(description, writer);
     return to_hex(writer.written());
 }
 
 BorrowedRegion::BorrowedRegion(const std::string& word) : descriptor_(from_hex(word)) {
-    Reader reader{descriptor_};
+    ByteReader reader{descriptor_};
     if (bulk::RemoteRegion::decode(reader, remote_) != Errc::ok) throw std::runtime_error{"descriptor"};
 }
 

@@ -23,9 +23,9 @@ TEST(Bytes, TextAndBytesAreTheSameMemory) {
     EXPECT_TRUE(as_bytes("").empty());
 }
 
-TEST(Writer, NumbersAreLittleEndianWithoutPadding) {
+TEST(ByteWriter, NumbersAreLittleEndianWithoutPadding) {
     std::array<std::byte, 15> memory{};
-    Writer writer(memory);
+    ByteWriter writer(memory);
     writer.u8(0x01);
     writer.u16(0x0302);
     writer.u32(0x07060504);
@@ -36,9 +36,9 @@ TEST(Writer, NumbersAreLittleEndianWithoutPadding) {
     for (std::size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(std::to_integer<std::size_t>(memory[i]), i + 1);
 }
 
-TEST(Reader, ReadsBackEveryKindOfNumber) {
+TEST(ByteReader, ReadsBackEveryKindOfNumber) {
     std::array<std::byte, 64> memory{};
-    Writer writer(memory);
+    ByteWriter writer(memory);
     writer.put(std::int8_t{-5});
     writer.put(std::numeric_limits<std::int64_t>::min());
     writer.put(std::numeric_limits<double>::infinity());
@@ -47,7 +47,7 @@ TEST(Reader, ReadsBackEveryKindOfNumber) {
     writer.bytes(as_bytes("tail"));
     ASSERT_TRUE(writer.ok());
 
-    Reader reader(writer.written());
+    ByteReader reader(writer.written());
     EXPECT_EQ(reader.get<std::int8_t>(), -5);
     EXPECT_EQ(reader.get<std::int64_t>(), std::numeric_limits<std::int64_t>::min());
     EXPECT_EQ(reader.get<double>(), std::numeric_limits<double>::infinity());
@@ -58,9 +58,9 @@ TEST(Reader, ReadsBackEveryKindOfNumber) {
     EXPECT_EQ(reader.left(), 0u);
 }
 
-TEST(Reader, OverrunGivesZeroAndStays) {
+TEST(ByteReader, OverrunGivesZeroAndStays) {
     const std::array<std::byte, 7> memory{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}};
-    Reader reader(memory);
+    ByteReader reader(memory);
     EXPECT_EQ(reader.u32(), 0x04030201u);
     EXPECT_EQ(reader.u32(), 0u);
     EXPECT_FALSE(reader.ok());
@@ -71,36 +71,36 @@ TEST(Reader, OverrunGivesZeroAndStays) {
     EXPECT_FALSE(reader.ok());
 }
 
-TEST(Reader, LengthsThatWouldWrapAreOverruns) {
+TEST(ByteReader, LengthsThatWouldWrapAreOverruns) {
     const std::array<std::byte, 8> memory{};
     for (const std::size_t count : {memory.size() + 1, std::size_t{1} << 63, std::numeric_limits<std::size_t>::max()}) {
-        Reader viewing(memory);
+        ByteReader viewing(memory);
         EXPECT_TRUE(viewing.view(count).empty()) << count;
         EXPECT_FALSE(viewing.ok()) << count;
-        Reader skipping(memory);
+        ByteReader skipping(memory);
         skipping.skip(count);
         EXPECT_FALSE(skipping.ok()) << count;
     }
 }
 
-TEST(Reader, CopyLeavesTheTargetAloneAfterAnOverrun) {
+TEST(ByteReader, CopyLeavesTheTargetAloneAfterAnOverrun) {
     const std::array<std::byte, 4> memory{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
     std::array<std::byte, 6> target;
     target.fill(std::byte{0xee});
-    Reader reader(memory);
+    ByteReader reader(memory);
     reader.copy_to(target.data(), 5);
     EXPECT_FALSE(reader.ok());
     for (const std::byte byte : target) EXPECT_EQ(byte, std::byte{0xee});
 
-    Reader exact(memory);
+    ByteReader exact(memory);
     exact.copy_to(target.data(), 4);
     EXPECT_TRUE(exact.ok());
     EXPECT_EQ(target[3], std::byte{4});
     EXPECT_EQ(target[4], std::byte{0xee});
 }
 
-TEST(Reader, NothingMayBeReadFromNothing) {
-    Reader reader(ConstBytes{});
+TEST(ByteReader, NothingMayBeReadFromNothing) {
+    ByteReader reader(ConstBytes{});
     EXPECT_TRUE(reader.view(0).empty());
     reader.copy_to(nullptr, 0);
     reader.skip(0);
@@ -109,9 +109,9 @@ TEST(Reader, NothingMayBeReadFromNothing) {
     EXPECT_FALSE(reader.ok());
 }
 
-TEST(Reader, AnyByteButZeroIsTrue) {
+TEST(ByteReader, AnyByteButZeroIsTrue) {
     const std::array<std::byte, 3> memory{std::byte{0}, std::byte{2}, std::byte{0xff}};
-    Reader reader(memory);
+    ByteReader reader(memory);
     EXPECT_FALSE(reader.get<bool>());
     const bool two = reader.get<bool>();
     EXPECT_EQ(static_cast<int>(two), 1);
@@ -120,19 +120,19 @@ TEST(Reader, AnyByteButZeroIsTrue) {
     EXPECT_FALSE(reader.ok());
 }
 
-TEST(Reader, FailEndsIt) {
+TEST(ByteReader, FailEndsIt) {
     const std::array<std::byte, 4> memory{std::byte{9}};
-    Reader reader(memory);
+    ByteReader reader(memory);
     reader.fail();
     EXPECT_FALSE(reader.ok());
     EXPECT_EQ(reader.left(), 0u);
     EXPECT_EQ(reader.u8(), 0u);
 }
 
-TEST(Writer, OverrunWritesNothingAndStays) {
+TEST(ByteWriter, OverrunWritesNothingAndStays) {
     std::array<std::byte, 6> memory;
     memory.fill(std::byte{0xee});
-    Writer writer(Bytes(memory).first(5));
+    ByteWriter writer(Bytes(memory).first(5));
     writer.u32(0);
     writer.u16(0x1111);
     EXPECT_FALSE(writer.ok());
@@ -146,15 +146,15 @@ TEST(Writer, OverrunWritesNothingAndStays) {
     EXPECT_EQ(memory[5], std::byte{0xee});
 }
 
-TEST(Writer, ReservedRoomIsPartOfWhatWasWritten) {
+TEST(ByteWriter, ReservedRoomIsPartOfWhatWasWritten) {
     std::array<std::byte, 8> memory{};
-    Writer writer(memory);
+    ByteWriter writer(memory);
     writer.u16(0xffff);
     const Bytes room = writer.reserve(4);
     ASSERT_EQ(room.size(), 4u);
     EXPECT_EQ(room.data(), memory.data() + 2);
-    Writer(room).u32(0x01020304);
-    EXPECT_EQ(Reader(writer.written().subspan(2)).u32(), 0x01020304u);
+    ByteWriter(room).u32(0x01020304);
+    EXPECT_EQ(ByteReader(writer.written().subspan(2)).u32(), 0x01020304u);
     EXPECT_TRUE(writer.reserve(std::numeric_limits<std::size_t>::max()).empty());
     EXPECT_FALSE(writer.ok());
 }
@@ -166,7 +166,7 @@ TEST(Bytes, RandomStreamsMatchAtEveryBufferSize) {
         SCOPED_TRACE(size);
         Random values(size);
         std::vector<std::byte> memory(size);
-        Writer writer(memory);
+        ByteWriter writer(memory);
         std::vector<unsigned> widths;
         for (std::size_t total = 0; total <= size;) {
             widths.push_back(1u << values.below(4));
@@ -186,7 +186,7 @@ TEST(Bytes, RandomStreamsMatchAtEveryBufferSize) {
 
         Random again(size);
         for (std::size_t i = 0; i < widths.size(); ++i) (void)again.below(4);
-        Reader reader(writer.written());
+        ByteReader reader(writer.written());
         for (const unsigned& width : widths) {
             const bool last = &width == &widths.back();
             const std::uint64_t value = last ? 0 : again.next();

@@ -81,22 +81,22 @@ TEST(Errc, CodesThatAreNotKnownAreSafeToPrint) {
         if (is_known(code_of(i))) continue;
         EXPECT_EQ(to_string(code_of(i)), "unknown");
         EXPECT_FALSE(advice(code_of(i)).empty());
-        EXPECT_EQ(blast_of(code_of(i)), Blast::operation);
+        EXPECT_EQ(blast_of(code_of(i)), BlastRadius::operation);
     }
 }
 
 TEST(Errc, BlastNamesWhatMustBeRebuilt) {
     for (const Errc code : {Errc::ok, Errc::again, Errc::canceled, Errc::busy}) {
-        EXPECT_EQ(blast_of(code), Blast::nothing) << to_string(code);
+        EXPECT_EQ(blast_of(code), BlastRadius::nothing) << to_string(code);
     }
     for (const Errc code :
          {Errc::timed_out, Errc::overloaded, Errc::no_such_rpc, Errc::permission, Errc::io, Errc::stale}) {
-        EXPECT_EQ(blast_of(code), Blast::operation) << to_string(code);
+        EXPECT_EQ(blast_of(code), BlastRadius::operation) << to_string(code);
     }
     for (const Errc code : {Errc::refused, Errc::unreachable, Errc::peer_lost, Errc::protocol, Errc::shutting_down}) {
-        EXPECT_EQ(blast_of(code), Blast::peer) << to_string(code);
+        EXPECT_EQ(blast_of(code), BlastRadius::peer) << to_string(code);
     }
-    EXPECT_EQ(blast_of(Errc::closed), Blast::context);
+    EXPECT_EQ(blast_of(Errc::closed), BlastRadius::context);
 }
 
 TEST(Errc, FromErrno) {

@@ -20,9 +20,9 @@ struct Slot : PoolSlot {
 };
 using Pool = SlotPool<Slot>;
 
-class SlotPoolOfBothKinds : public ::testing::TestWithParam<Threads> {};
-INSTANTIATE_TEST_SUITE_P(Threads, SlotPoolOfBothKinds, ::testing::Values(Threads::one, Threads::many),
-                         [](const auto& kind) { return kind.param == Threads::one ? "One" : "Many"; });
+class SlotPoolOfBothKinds : public ::testing::TestWithParam<ThreadUse> {};
+INSTANTIATE_TEST_SUITE_P(ThreadUse, SlotPoolOfBothKinds, ::testing::Values(ThreadUse::one, ThreadUse::many),
+                         [](const auto& kind) { return kind.param == ThreadUse::one ? "One" : "Many"; });
 
 TEST_P(SlotPoolOfBothKinds, GivesDistinctSlotsUpToTheLimit) {
     Pool pool(GetParam(), 100);
@@ -138,7 +138,7 @@ TEST(SlotPoolThreads, NoSlotHasTwoHolders) {
     constexpr int threads = 4;
     constexpr int rounds = 4000;
     constexpr std::size_t hold_max = 24;
-    Pool pool(Threads::many, 64);
+    Pool pool(ThreadUse::many, 64);
     std::atomic<int> doubles{0};
     std::atomic<std::uint64_t> uses{0};
     std::vector<std::jthread> all;
@@ -185,7 +185,7 @@ TEST(SlotPoolThreads, NoSlotHasTwoHolders) {
 TEST(SlotPoolThreads, GrowsUnderThreads) {
     constexpr int threads = 4;
     constexpr std::uint32_t slots_max = 1024;
-    Pool pool(Threads::many, slots_max);
+    Pool pool(ThreadUse::many, slots_max);
     std::vector<std::vector<Slot*>> held(threads);
     std::vector<std::jthread> all;
     for (auto& mine : held) {

@@ -17,10 +17,10 @@
 namespace cinnabar {
 namespace {
 
-struct Recorder : Timer {
+struct Recorder : WheelTimer {
     std::vector<Recorder*>* fired = nullptr;
     explicit Recorder(std::vector<Recorder*>& into) : fired(&into) {
-        fire = [](Timer& self) noexcept {
+        fire = [](WheelTimer& self) noexcept {
             auto& me = static_cast<Recorder&>(self);
             me.fired->push_back(&me);
         };
@@ -156,9 +156,9 @@ TEST(TimerWheel, TheLastMomentsOfTimeWork) {
 }
 
 TEST(TimerWheel, ATimerMayArmItselfAndOthersWhileItFires) {
-    struct Beat : Timer {
+    struct Beat : WheelTimer {
         TimerWheel* wheel = nullptr;
-        Timer* other = nullptr;
+        WheelTimer* other = nullptr;
         std::vector<TimeUs> beats;
     } beat;
     std::vector<Recorder*> fired;
@@ -166,7 +166,7 @@ TEST(TimerWheel, ATimerMayArmItselfAndOthersWhileItFires) {
     TimerWheel wheel(0);
     beat.wheel = &wheel;
     beat.other = &other;
-    beat.fire = [](Timer& self) noexcept {
+    beat.fire = [](WheelTimer& self) noexcept {
         auto& me = static_cast<Beat&>(self);
         me.beats.push_back(me.expires);
         if (me.beats.size() == 2) me.wheel->arm(*me.other, me.expires + 1);
@@ -183,7 +183,7 @@ TEST(TimerWheel, ATimerMayArmItselfAndOthersWhileItFires) {
 }
 
 TEST(TimerWheel, ATimerThatArmsItselfInThePastFiresOnceAnAdvance) {
-    struct Again : Timer {
+    struct Again : WheelTimer {
         TimerWheel* wheel = nullptr;
         TimeUs back = 0;  // how far in the past
         unsigned fired = 0;
@@ -194,7 +194,7 @@ TEST(TimerWheel, ATimerThatArmsItselfInThePastFiresOnceAnAdvance) {
         Again again;
         again.wheel = &wheel;
         again.back = back;
-        again.fire = [](Timer& self) noexcept {
+        again.fire = [](WheelTimer& self) noexcept {
             auto& me = static_cast<Again&>(self);
             if (++me.fired < 100) me.wheel->arm(me, 1500 - me.back);
         };
@@ -212,9 +212,9 @@ TEST(TimerWheel, ATimerThatArmsItselfInThePastFiresOnceAnAdvance) {
 }
 
 TEST(TimerWheel, ATimerArmedInThePastByAnotherMayBeDisarmedByAThird) {
-    struct Armer : Timer {
+    struct Armer : WheelTimer {
         TimerWheel* wheel = nullptr;
-        Timer* other = nullptr;
+        WheelTimer* other = nullptr;
         bool arms = false;
     };
     std::vector<Recorder*> fired;
@@ -225,7 +225,7 @@ TEST(TimerWheel, ATimerArmedInThePastByAnotherMayBeDisarmedByAThird) {
         armer.wheel = &wheel;
         armer.other = &other;
         armer.arms = &armer == armers.data();
-        armer.fire = [](Timer& self) noexcept {
+        armer.fire = [](WheelTimer& self) noexcept {
             auto& me = static_cast<Armer&>(self);
             me.arms ? me.wheel->arm(*me.other, 1) : me.wheel->disarm(*me.other);
         };
@@ -246,7 +246,7 @@ class Model {
         for (std::size_t i = 0; i < timers_.size(); ++i) {
             timers_[i].model = this;
             timers_[i].index = i;
-            timers_[i].fire = [](Timer& self) noexcept {
+            timers_[i].fire = [](WheelTimer& self) noexcept {
                 auto& me = static_cast<Modelled&>(self);
                 me.model->on_fire(me);
             };
@@ -273,7 +273,7 @@ class Model {
     }
 
   private:
-    struct Modelled : Timer {
+    struct Modelled : WheelTimer {
         Model* model = nullptr;
         std::size_t index = 0;
     };

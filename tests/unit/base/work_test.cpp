@@ -11,7 +11,7 @@
 namespace cinnabar {
 namespace {
 
-struct Piece : Work {
+struct Piece : WorkItem {
     int producer = 0;
     int number = 0;
 };
@@ -35,13 +35,13 @@ TEST(SubmitQueue, TakesAllOldestFirst) {
 }
 
 TEST(SubmitQueue, NodesRunAndMayQueueThemselvesAgain) {
-    struct Countdown : Work {
+    struct Countdown : WorkItem {
         SubmitQueue* queue = nullptr;
         int left = 3;
     } countdown;
     SubmitQueue queue;
     countdown.queue = &queue;
-    countdown.run = [](Work& self) noexcept {
+    countdown.run = [](WorkItem& self) noexcept {
         auto& me = static_cast<Countdown&>(self);
         if (--me.left > 0) me.queue->push(me);
     };
@@ -49,7 +49,7 @@ TEST(SubmitQueue, NodesRunAndMayQueueThemselvesAgain) {
     int rounds = 0;
     while (!queue.empty()) {
         WorkQueue taken = queue.take_all();
-        while (Work* work = taken.pop_front()) work->run(*work);
+        while (WorkItem* work = taken.pop_front()) work->run(*work);
         ++rounds;
     }
     EXPECT_EQ(countdown.left, 0);
@@ -78,7 +78,7 @@ TEST(SubmitQueue, ManyProducersOneConsumer) {
     for (int seen = 0; seen < producers * each;) {
         WorkQueue taken = queue.take_all();
         if (!taken.empty()) ++takes;
-        while (Work* work = taken.pop_front()) {
+        while (WorkItem* work = taken.pop_front()) {
             const auto& piece = static_cast<Piece&>(*work);
             ASSERT_EQ(piece.number, expected[static_cast<std::size_t>(piece.producer)]++);
             ++seen;

@@ -24,7 +24,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 Encoded encode(const Blocks& blocks) {
     Encoded bytes(blocks.encoded_bytes());
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     blocks.encode(writer);
     EXPECT_TRUE(writer.ok());
     EXPECT_EQ(writer.left(), 0u);
@@ -32,7 +32,7 @@ Encoded encode(const Blocks& blocks) {
 }
 
 Errc decode(ConstBytes bytes, Blocks& out) {
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     return Blocks::decode(reader, out);
 }
 
@@ -257,7 +257,7 @@ TEST(Select, KeepsItsMemoryAndIsInQuarantineWithIt) {
     EXPECT_EQ(again.segments()[1].base, region.contiguous().data() + 905);
     Lend lend;
     ASSERT_EQ(lend.grant(again, na::Access::write, transport), Errc::ok);
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     ASSERT_EQ(lend.revoke(), Errc::again);
     transport->fence_done(true);
     EXPECT_TRUE(lend.quarantined());

@@ -85,7 +85,7 @@ TEST(BufferPool, ABufferInQuarantineStaysOut) {
     transport->fences_late = true;
     BufferPool pool = BufferPool::make(100, 2).value();
     Lend lend;
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     {
         const PooledBuffer first = pool.try_take();
         ASSERT_EQ(lend.grant(first.region(), na::Access::write, transport), Errc::ok);
@@ -115,7 +115,7 @@ TEST(BufferPool, ABufferThatIsInQuarantineOnceMoreStaysOut) {
     BufferPool pool = BufferPool::make(100, 1).value();
     std::array<Lend, 2> lends;
     const auto use = [&](Lend& lend) {
-        lend.fenced.run = [](Work&) noexcept {};
+        lend.fenced.run = [](WorkItem&) noexcept {};
         const PooledBuffer buffer = pool.try_take();
         ASSERT_TRUE(buffer);
         ASSERT_EQ(lend.grant(buffer.region(), na::Access::write, transport), Errc::ok);
@@ -142,7 +142,7 @@ TEST(BufferPool, GoesBeforeABufferInQuarantine) {
     auto transport = std::make_shared<FakeTransport>();
     transport->fences_late = true;
     Lend lend;
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     Bytes bytes;
     {
         BufferPool pool = BufferPool::make(100, 2).value();

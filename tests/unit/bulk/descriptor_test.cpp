@@ -55,7 +55,7 @@ class Hand {
 };
 
 Errc decode(const Encoded& bytes, RemoteRegion& region) {
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     return RemoteRegion::decode(reader, region);
 }
 Errc decode(const Hand& hand) {
@@ -117,13 +117,13 @@ TEST_F(DescriptorTest, SmallMemoryIsPartOfTheDescriptor) {
 // Forwards a descriptor and decodes the forwarded bytes.
 Errc hand_on(const Description& description, RemoteRegion& out, Encoded& kept) {
     Encoded bytes(described_bytes(description));
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     describe(description, writer);
     RemoteRegion first;
     EXPECT_EQ(decode(bytes, first), Errc::ok);
     EXPECT_TRUE(first.owner().empty()) << "what has a home is not bound";
     kept.assign(std::max<std::size_t>(forwarded_bytes(first), 1), std::byte{0});
-    Writer onward(kept);
+    ByteWriter onward(kept);
     if (const Errc refused = forward(first, onward); refused != Errc::ok) return refused;
     EXPECT_EQ(onward.size(), kept.size());
     return decode(kept, out);
@@ -136,7 +136,7 @@ TEST_F(DescriptorTest, WhatIsHandedOnIsBoundToItsHome) {
     na::Lease* lease = &lend.lease();
     const na::Addr home = na::Addr::make({"tcp://10.0.0.1:5"}, 2, 0);
     Encoded address(home.encoded_bytes());
-    Writer writer(address);
+    ByteWriter writer(address);
     home.encode(writer);
     RemoteRegion third;
     Encoded kept;
@@ -146,7 +146,7 @@ TEST_F(DescriptorTest, WhatIsHandedOnIsBoundToItsHome) {
     EXPECT_EQ(third.segment_count(), 2u);
     EXPECT_FALSE(third.key_for(direct->scheme()).empty());
     Encoded again(forwarded_bytes(third));
-    Writer onward(again);
+    ByteWriter onward(again);
     ASSERT_EQ(forward(third, onward), Errc::ok);
     EXPECT_EQ(again, kept) << "what is bound stays as it is";
 
@@ -162,7 +162,7 @@ TEST_F(DescriptorTest, WhatIsHandedOnIsBoundToItsHome) {
 TEST_F(DescriptorTest, NothingIsADescriptorToo) {
     const Description nothing{};
     Encoded bytes(described_bytes(nothing));
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     describe(nothing, writer);
     EXPECT_EQ(bytes, Hand().head(0, 1, 0, 0).bytes);
     RemoteRegion region;
@@ -177,7 +177,7 @@ TEST_F(DescriptorTest, AWriterWithoutRoomFails) {
     na::Lease* lease = &lend.lease();
     const Description description{{&lease, 1}, {}, {}};
     Encoded bytes(described_bytes(description) - 1);
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     describe(description, writer);
     EXPECT_FALSE(writer.ok());
     EXPECT_EQ(lend.revoke(), Errc::ok);
@@ -193,7 +193,7 @@ TEST_F(DescriptorTest, TooManySegmentsFail) {
     na::Lease* lease = &lend.lease();
     const Description description{{&lease, 1}, {}, {}};
     Encoded bytes(described_bytes(description));
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     describe(description, writer);
     EXPECT_FALSE(writer.ok());
     EXPECT_EQ(lend.revoke(), Errc::ok);
@@ -201,7 +201,7 @@ TEST_F(DescriptorTest, TooManySegmentsFail) {
 
 TEST_F(DescriptorTest, TakesExactlyItselfFromTheReader) {
     const Hand hand = Hand().head(0, 2, 1, 9).key("tcp", "k").text("rest");
-    Reader reader(hand.bytes);
+    ByteReader reader(hand.bytes);
     RemoteRegion region;
     ASSERT_EQ(RemoteRegion::decode(reader, region), Errc::ok);
     EXPECT_EQ(reader.left(), 4u);
@@ -298,7 +298,7 @@ TEST_F(DescriptorTest, TruncatedDescriptorsAreRefused) {
     na::Lease* leases[] = {&lends[0].lease(), &lends[1].lease()};
     const Description description{leases, na::Addr::parse("tcp://127.0.0.1:1").value(), bytes};
     Encoded whole(described_bytes(description));
-    Writer writer(whole);
+    ByteWriter writer(whole);
     describe(description, writer);
     ASSERT_TRUE(writer.ok());
     RemoteRegion region;

@@ -157,7 +157,7 @@ class FakeTransport final : public na::Transport {
         leases.revoke(lease);
         return Errc::ok;
     }
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override {
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override {
         na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
     }
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override {
@@ -166,7 +166,7 @@ class FakeTransport final : public na::Transport {
 
     // Moves the bytes of an op, as the owner of the lease would. Fails the test if a rule of na is broken.
     [[nodiscard]] Errc move(na::Op& op) noexcept {
-        Reader reader(op.remote.key);
+        ByteReader reader(op.remote.key);
         const auto key = na::LeaseKey::decode(reader);
         const bool get = op.kind == na::OpKind::get;
         const na::Access want = get ? na::Access::read : na::Access::write;

@@ -34,11 +34,11 @@ class Lent {
         }
         const Description description{leases, owner, eager};
         encoded_.resize(described_bytes(description));
-        Writer writer(encoded_);
+        ByteWriter writer(encoded_);
         describe(description, writer);
         EXPECT_TRUE(writer.ok());
         EXPECT_EQ(writer.left(), 0u);
-        Reader reader(encoded_);
+        ByteReader reader(encoded_);
         EXPECT_EQ(RemoteRegion::decode(reader, remote), Errc::ok);
         EXPECT_EQ(reader.left(), 0u);
     }
@@ -77,7 +77,7 @@ struct Outcome {
 };
 
 struct MoverFixture : ::testing::Test {
-    explicit MoverFixture(Threads threads = Threads::one) : threads_(threads) {
+    explicit MoverFixture(ThreadUse threads = ThreadUse::one) : threads_(threads) {
         transport = std::make_shared<FakeTransport>();
         transport->clock_ = &clock;
     }
@@ -144,12 +144,12 @@ struct MoverFixture : ::testing::Test {
     std::unique_ptr<Mover> mover;
 
   private:
-    const Threads threads_;
+    const ThreadUse threads_;
 };
 
 class MoverTest : public MoverFixture {};
 
-class MoverOfBothKinds : public MoverFixture, public ::testing::WithParamInterface<Threads> {
+class MoverOfBothKinds : public MoverFixture, public ::testing::WithParamInterface<ThreadUse> {
   protected:
     MoverOfBothKinds() : MoverFixture(GetParam()) {}
 };

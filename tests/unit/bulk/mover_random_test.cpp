@@ -156,7 +156,7 @@ struct MoverThreads : MoverFixture {
         std::atomic<int>* completions = nullptr;
     };
 
-    MoverThreads() : MoverFixture(Threads::many) {}
+    MoverThreads() : MoverFixture(ThreadUse::many) {}
 
     static void on_done(Transfer& transfer, void* user) noexcept {
         auto& mine = *static_cast<Mine*>(user);

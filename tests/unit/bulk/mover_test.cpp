@@ -7,8 +7,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Threads, MoverOfBothKinds, ::testing::Values(Threads::one, Threads::many),
-                         [](const auto& kind) { return kind.param == Threads::one ? "One" : "Many"; });
+INSTANTIATE_TEST_SUITE_P(ThreadUse, MoverOfBothKinds, ::testing::Values(ThreadUse::one, ThreadUse::many),
+                         [](const auto& kind) { return kind.param == ThreadUse::one ? "One" : "Many"; });
 
 TEST_P(MoverOfBothKinds, PullsAndPushes) {
     open({.chunk_bytes = 1000});

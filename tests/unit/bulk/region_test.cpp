@@ -238,7 +238,7 @@ TEST(Lend, ALateFenceLetsTheRegionGoWhenItIsDone) {
     Lend lend;
     static Lend* fenced;
     fenced = nullptr;
-    lend.fenced.run = [](Work& work) noexcept { fenced = &Lend::of(work); };
+    lend.fenced.run = [](WorkItem& work) noexcept { fenced = &Lend::of(work); };
     ASSERT_EQ(lend.grant(Region::expose(buffer.bytes(), na::Access::read).value(), na::Access::read, transport),
               Errc::ok);
     ASSERT_EQ(lend.revoke(), Errc::again);
@@ -255,7 +255,7 @@ TEST(Lend, AFailedFenceKeepsTheMemoryUntilThePeersFateIsKnown) {
     transport->fences_late = true;
     GuardedBuffer buffer(64, 1);
     Lend lend;
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     ASSERT_EQ(lend.grant(Region::expose(buffer.bytes(), na::Access::write).value(), na::Access::write, transport),
               Errc::ok);
     ASSERT_EQ(lend.revoke(), Errc::again);
@@ -273,7 +273,7 @@ TEST(Lend, ARegionTellsWhichOfItsBytesAreInQuarantine) {
     GuardedBuffer buffer(64, 1);
     const Region region = Region::expose(buffer.bytes(), na::Access::write).value();
     Lend lend;
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     ASSERT_EQ(lend.grant(region.slice(16, 16), na::Access::write, transport), Errc::ok);
     ASSERT_EQ(lend.revoke(), Errc::again);
     EXPECT_FALSE(region.quarantined()) << "the fence has its time";

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::byte> encoded(const Addr& addr) {
     std::vector<std::byte> bytes(addr.encoded_bytes());
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     addr.encode(writer);
     EXPECT_TRUE(writer.ok());
     EXPECT_EQ(writer.left(), 0u);
@@ -25,7 +25,7 @@ TEST(Addr, EmptyIsNoAddress) {
     EXPECT_FALSE(addr.listens());
     EXPECT_EQ(addr.to_string(), "");
     const auto bytes = encoded(addr);
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     EXPECT_TRUE(Addr::decode(reader).value().empty());
 }
 
@@ -66,7 +66,7 @@ TEST(Addr, TheFirstContextIsAnotherAddressThanNone) {
     EXPECT_EQ(first.to_string(), "tcp://host:1?context=0");
     for (const Addr& addr : {any, first}) {
         const auto bytes = encoded(addr);
-        Reader reader(bytes);
+        ByteReader reader(bytes);
         EXPECT_EQ(Addr::decode(reader).value(), addr);
         EXPECT_EQ(bytes[1], std::byte(addr == any ? 0xff : 0));
         EXPECT_EQ(bytes[2], std::byte(addr == any ? 0xff : 0));
@@ -75,7 +75,7 @@ TEST(Addr, TheFirstContextIsAnotherAddressThanNone) {
     EXPECT_EQ(Addr::make({}, 0, 5), Addr::make({}, 0, 5).with_context(0));
     auto nowhere = encoded(Addr::make({}, 0, 5));
     nowhere[1] = nowhere[2] = std::byte{0xff};
-    Reader reader(nowhere);
+    ByteReader reader(nowhere);
     EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol);
 }
 
@@ -114,7 +114,7 @@ TEST(Addr, OfAConnectionMeansNothingElsewhere) {
     EXPECT_FALSE(Addr::parse(addr.to_string()).ok());
     const auto bytes = encoded(addr);
     EXPECT_EQ(bytes, encoded(Addr::make({}, 3, 99)));
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     const Addr elsewhere = Addr::decode(reader).value();
     EXPECT_FALSE(elsewhere.listens());
     EXPECT_FALSE(elsewhere.is_connection());
@@ -141,7 +141,7 @@ TEST(Addr, WireForm) {
     EXPECT_EQ(bytes[0], std::byte{2});
     EXPECT_EQ(bytes[1], std::byte{0x02});
     EXPECT_EQ(bytes[3], std::byte{0x18});
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     EXPECT_EQ(Addr::decode(reader).value(), addr);
     EXPECT_EQ(reader.left(), 0u);
 }
@@ -149,14 +149,14 @@ TEST(Addr, WireForm) {
 TEST(Addr, TruncatedBytesAreRefused) {
     const auto bytes = encoded(Addr::make({"tcp://host:1", "shm://x"}, 1, 2));
     for (std::size_t count = 0; count < bytes.size(); ++count) {
-        Reader reader(ConstBytes(bytes).first(count));
+        ByteReader reader(ConstBytes(bytes).first(count));
         EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol) << count;
     }
 }
 
 TEST(Addr, TooManyEndpointsAndMalformedBytesAreRefused) {
     std::vector<std::byte> bytes(4096);
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     writer.u8(9);
     writer.u16(0);
     writer.u64(1);
@@ -164,15 +164,15 @@ TEST(Addr, TooManyEndpointsAndMalformedBytesAreRefused) {
         writer.u8(5);
         writer.bytes(as_bytes("x://y"));
     }
-    Reader reader(writer.written());
+    ByteReader reader(writer.written());
     EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol);
-    Writer malformed(bytes);
+    ByteWriter malformed(bytes);
     malformed.u8(1);
     malformed.u16(0);
     malformed.u64(1);
     malformed.u8(3);
     malformed.bytes(as_bytes("abc"));
-    Reader second(malformed.written());
+    ByteReader second(malformed.written());
     EXPECT_EQ(Addr::decode(second).code(), Errc::protocol);
 }
 
@@ -184,11 +184,11 @@ TEST(Addr, RandomBytesNeverCrashAndComeBackEqualWhenTheyDecode) {
         for (std::uint64_t k = 0; k < changes; ++k) {
             bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
         }
-        Reader reader(bytes);
+        ByteReader reader(bytes);
         const auto decoded = Addr::decode(reader);
         if (!decoded || decoded->empty()) continue;
         const auto again = encoded(*decoded);
-        Reader second(again);
+        ByteReader second(again);
         EXPECT_EQ(Addr::decode(second).value(), *decoded);
     }
 }

@@ -18,13 +18,13 @@ class BareHost final : public PortHost {
     [[nodiscard]] Receiver& receiver() noexcept override { std::abort(); }
     void complete(Op&, Errc) noexcept override {}
     [[nodiscard]] TimeUs now_us() noexcept override { return 0; }
-    void arm(Timer&, TimeUs) noexcept override {}
-    void disarm(Timer&) noexcept override {}
+    void arm(WheelTimer&, TimeUs) noexcept override {}
+    void disarm(WheelTimer&) noexcept override {}
     [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
     void wake() noexcept override {}
-    void submit(Work&) noexcept override {}
+    void submit(WorkItem&) noexcept override {}
     [[nodiscard]] ContextId context_id() const noexcept override { return {}; }
-    [[nodiscard]] Threads threads() const noexcept override { return Threads::one; }
+    [[nodiscard]] ThreadUse threads() const noexcept override { return ThreadUse::one; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return 0; }
     [[nodiscard]] bool spins() const noexcept override { return false; }
     void peer_gone(Peer&) noexcept override {}

@@ -18,7 +18,7 @@ namespace cinnabar::na {
 
 class ContextTest : public testing::Test {
   protected:
-    void open(Threads threads) {
+    void open(ThreadUse threads) {
         ContextOptions options;
         options.threads = threads;
         Transport* raw = &faulty_;
@@ -29,7 +29,7 @@ class ContextTest : public testing::Test {
     }
     [[nodiscard]] std::unique_ptr<Context> open_another(std::size_t id, std::uint64_t routes) {
         ContextOptions options;
-        options.threads = Threads::one;
+        options.threads = ThreadUse::one;
         options.id = static_cast<ContextId>(id);
         options.routes = routes;
         Transport* raw = &faulty_;

@@ -11,7 +11,7 @@ namespace cinnabar::na {
 namespace {
 
 TEST_F(ContextTest, RoutesByEndpoint) {
-    open(Threads::one);
+    open(ThreadUse::one);
     EXPECT_EQ(context_->route(peer_->addr()), context_->ports().front().get());
     EXPECT_EQ(context_->route(Addr::parse("tcp://host:1").value()), nullptr);
     EXPECT_EQ(context_->route(Addr()), nullptr);
@@ -25,7 +25,7 @@ TEST_F(ContextTest, RoutesByEndpoint) {
 TEST_F(ContextTest, ContextsBeyondTheFirstFindTheirPeersAgain) {
     std::vector<std::unique_ptr<Context>> first;
     for (std::size_t i = 0; i < AddrBody::shortcuts; ++i) first.push_back(open_another(1 + i, 0));
-    open(Threads::one);
+    open(ThreadUse::one);
     ASSERT_GE(context_->ordinal(), AddrBody::shortcuts);
     const Addr other = Addr::make({inner_->endpoints().front(), "tcp://host:1"}, 0, 0);
     for (const Addr& name : {peer_->addr(), other}) {
@@ -38,7 +38,7 @@ TEST_F(ContextTest, ContextsBeyondTheFirstFindTheirPeersAgain) {
 }
 
 TEST_F(ContextTest, ContextsWithTheSameTransportsShareRoutes) {
-    open(Threads::one);
+    open(ThreadUse::one);
     const std::uint64_t routes = new_routes();
     EXPECT_NE(routes, new_routes());
     const auto one = open_another(1, routes);
@@ -54,7 +54,7 @@ TEST_F(ContextTest, ContextsWithTheSameTransportsShareRoutes) {
 
 // The address of a `self` peer contains its incarnation, which a dialler does not know.
 TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
-    open(Threads::one);
+    open(ThreadUse::one);
     const Addr first = Addr::make(inner_->endpoints(), 0, 0);
     ASSERT_NE(first, peer_->addr());
     EXPECT_EQ(context_->known_peer(first), peer_);
@@ -71,7 +71,7 @@ TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
     EXPECT_EQ(context_->known_peer(peer_->addr()), peer_);
     peer_->release();
     context_.reset();
-    open(Threads::one);  // replaces the previous one
+    open(ThreadUse::one);  // replaces the previous one
     for (const Addr& name : names) EXPECT_EQ(context_->known_peer(name), nullptr);
 }
 
@@ -84,7 +84,7 @@ TEST_F(ContextTest, OtherNamesOfAPeerThatIsDialledAreBounded) {
     const auto transport = network.open("a", options).value();
     Transport* const only = transport.get();
     ContextOptions one;
-    one.threads = Threads::one;
+    one.threads = ThreadUse::one;
     const auto context = Context::open({&only, 1}, one, receiver_).value();
     const std::string first = transport->endpoints().front();
     auto* const peer = static_cast<SessionPeer*>(context->peer(Addr::parse(first).value()).value());

@@ -13,17 +13,17 @@
 namespace cinnabar::na {
 namespace {
 
-struct Step : Work {
+struct Step : WorkItem {
     std::function<void()> body;
     explicit Step(std::function<void()> b) : body(std::move(b)) {
-        run = [](Work& self) noexcept { static_cast<Step&>(self).body(); };
+        run = [](WorkItem& self) noexcept { static_cast<Step&>(self).body(); };
     }
 };
 
-struct Alarm : Timer {
+struct Alarm : WheelTimer {
     std::function<void()> body;
     explicit Alarm(std::function<void()> b) : body(std::move(b)) {
-        fire = [](Timer& self) noexcept { static_cast<Alarm&>(self).body(); };
+        fire = [](WheelTimer& self) noexcept { static_cast<Alarm&>(self).body(); };
     }
 };
 
@@ -53,7 +53,7 @@ TEST_F(ContextTest, TransportsOfOneClock) {
 }
 
 TEST_F(ContextTest, OrdinalsAreSmallAndUsedAgain) {
-    open(Threads::one);
+    open(ThreadUse::one);
     const std::uint32_t first = context_->ordinal();
     std::vector<std::unique_ptr<Context>> more;
     for (ContextId id = 1; id < 4; ++id) {
@@ -73,7 +73,7 @@ TEST_F(ContextTest, OrdinalsAreSmallAndUsedAgain) {
 }
 
 TEST_F(ContextTest, TheQueueRunsInOrderAndOnlyFromTrigger) {
-    open(Threads::one);
+    open(ThreadUse::one);
     std::string order;
     Step a([&] { order += 'a'; });
     Step b([&] {
@@ -96,7 +96,7 @@ TEST_F(ContextTest, TheQueueRunsInOrderAndOnlyFromTrigger) {
 }
 
 TEST_F(ContextTest, ProgressReturnsAtOnceWhileTheQueueIsNotEmpty) {
-    open(Threads::one);
+    open(ThreadUse::one);
     Step a([] {});
     context_->enqueue(a);
     const auto started = std::chrono::steady_clock::now();
@@ -106,7 +106,7 @@ TEST_F(ContextTest, ProgressReturnsAtOnceWhileTheQueueIsNotEmpty) {
 }
 
 TEST_F(ContextTest, TimersFireInsideProgressInTheirOrder) {
-    open(Threads::one);
+    open(ThreadUse::one);
     std::string order;
     Alarm late([&] { order += 'l'; });
     Alarm early([&] { order += 'e'; });
@@ -127,7 +127,7 @@ TEST_F(ContextTest, TimersFireInsideProgressInTheirOrder) {
 }
 
 TEST_F(ContextTest, ATimerEndsTheSleepBeforeTheTimeout) {
-    open(Threads::one);
+    open(ThreadUse::one);
     bool fired = false;
     Alarm alarm([&] { fired = true; });
     context_->arm(alarm, context_->fresh_now_us() + 20'000);
@@ -138,7 +138,7 @@ TEST_F(ContextTest, ATimerEndsTheSleepBeforeTheTimeout) {
 }
 
 TEST_F(ContextTest, SubmittedWorkRunsInItsOrderInsideProgress) {
-    for (const Threads threads : {Threads::one, Threads::many}) {
+    for (const ThreadUse threads : {ThreadUse::one, ThreadUse::many}) {
         open(threads);
         std::string order;
         Step a([&] { order += 'a'; });
@@ -155,7 +155,7 @@ TEST_F(ContextTest, SubmittedWorkRunsInItsOrderInsideProgress) {
 }
 
 TEST_F(ContextTest, RunOwnedRunsAtOnceWhenNobodyOwns) {
-    for (const Threads threads : {Threads::one, Threads::many}) {
+    for (const ThreadUse threads : {ThreadUse::one, ThreadUse::many}) {
         open(threads);
         bool ran = false;
         Step step([&] { ran = true; });
@@ -166,7 +166,7 @@ TEST_F(ContextTest, RunOwnedRunsAtOnceWhenNobodyOwns) {
 }
 
 TEST_F(ContextTest, AThreadWithMoreToPostLeavesTheFlushToTheDriver) {
-    open(Threads::many);
+    open(ThreadUse::many);
     std::string order;
     Step first([&] { order += 'a'; });
     Step second([&] { order += 'b'; });
@@ -185,7 +185,7 @@ TEST_F(ContextTest, AThreadWithMoreToPostLeavesTheFlushToTheDriver) {
 }
 
 TEST_F(ContextTest, ACompletionNeverComesInsideThePost) {
-    open(Threads::many);
+    open(ThreadUse::many);
     Send send;
     send.aim(*peer_);
     for (int i = 0; i < 3; ++i) {
@@ -203,7 +203,7 @@ TEST_F(ContextTest, ACompletionNeverComesInsideThePost) {
 }
 
 TEST_F(ContextTest, AnOpHoldsItsPeer) {
-    open(Threads::one);
+    open(ThreadUse::one);
     Send send;
     send.aim(*peer_);
     const std::uint32_t before = peer_->references();
@@ -215,7 +215,7 @@ TEST_F(ContextTest, AnOpHoldsItsPeer) {
 
 // While the context is owned, a post by another thread is handed over: the completion brings the port's result.
 TEST_F(ContextTest, HandedOverOpsAreRetriedNotReportedWhenThePortHasNoRoom) {
-    open(Threads::many);
+    open(ThreadUse::many);
     Send warm;
     warm.aim(*peer_);
     ASSERT_EQ(context_->post(warm.op), Errc::ok);
@@ -239,7 +239,7 @@ TEST_F(ContextTest, HandedOverOpsAreRetriedNotReportedWhenThePortHasNoRoom) {
 }
 
 TEST_F(ContextTest, AHandedOverOpMayBeCancelledBeforeItIsPosted) {
-    open(Threads::many);
+    open(ThreadUse::many);
     Send send;
     send.aim(*peer_);
     faulty_.faults().again_one_in = 1;
@@ -257,7 +257,7 @@ TEST_F(ContextTest, AHandedOverOpMayBeCancelledBeforeItIsPosted) {
 }
 
 TEST_F(ContextTest, CloseEndsWhatWasHandedOver) {
-    open(Threads::many);
+    open(ThreadUse::many);
     Send send;
     send.aim(*peer_);
     faulty_.faults().again_one_in = 1;
@@ -274,7 +274,7 @@ TEST_F(ContextTest, CloseEndsWhatWasHandedOver) {
 }
 
 TEST_F(ContextTest, TheQueueOutlivesTheClose) {
-    open(Threads::one);
+    open(ThreadUse::one);
     bool ran = false;
     Step step([&] { ran = true; });
     context_->enqueue(step);
@@ -285,7 +285,7 @@ TEST_F(ContextTest, TheQueueOutlivesTheClose) {
 }
 
 TEST_F(ContextTest, AWakeBeforeTheSleepIsNotLost) {
-    open(Threads::one);
+    open(ThreadUse::one);
     context_->wake();
     const auto started = std::chrono::steady_clock::now();
     (void)context_->progress(Microseconds(5'000'000));
@@ -293,7 +293,7 @@ TEST_F(ContextTest, AWakeBeforeTheSleepIsNotLost) {
 }
 
 TEST_F(ContextTest, AnAwakeContextIsNotRung) {
-    open(Threads::one);
+    open(ThreadUse::one);
     Step step([] {});
     for (int i = 0; i < 100; ++i) {
         context_->submit(step);
@@ -303,7 +303,7 @@ TEST_F(ContextTest, AnAwakeContextIsNotRung) {
 }
 
 TEST_F(ContextTest, AFailedPostLeavesNoTrace) {
-    open(Threads::one);
+    open(ThreadUse::one);
     Send send;
     send.aim(*peer_);
     const std::uint32_t references = peer_->references();
@@ -318,7 +318,7 @@ TEST_F(ContextTest, AFailedPostLeavesNoTrace) {
 
 // The fault transport itself, on which the fault tests of the higher layers rely.
 TEST_F(ContextTest, FaultsHappenWhenTheyAreAskedFor) {
-    open(Threads::one);
+    open(ThreadUse::one);
     Send send;
     send.aim(*peer_);
     const auto again = [&](Errc expected) {
@@ -360,7 +360,7 @@ TEST_F(ContextTest, FaultsHappenWhenTheyAreAskedFor) {
 
 TEST_F(ContextTest, TheSpinBudgetFollowsTheLengthOfItsSleeps) {
     ContextOptions options;
-    options.threads = Threads::one;
+    options.threads = ThreadUse::one;
     options.spin_max = Microseconds{200'000};
     Transport* raw = &faulty_;
     context_ = Context::open({&raw, 1}, options, receiver_).value();
@@ -416,7 +416,7 @@ class Queue {
 };
 
 TEST_F(ContextTest, ThreadsOwnTheContextInTheOrderOfTheirWaiting) {
-    open(Threads::many);
+    open(ThreadUse::many);
     Queue queue(*context_);
     for (unsigned phase = 0; phase < 100; ++phase) {
         {
@@ -429,7 +429,7 @@ TEST_F(ContextTest, ThreadsOwnTheContextInTheOrderOfTheirWaiting) {
 }
 
 TEST_F(ContextTest, APollingLoopLeavesTheContextToWaitingThreads) {
-    open(Threads::many);
+    open(ThreadUse::many);
     Queue queue(*context_);
     for (unsigned phase = 0; phase < 100; ++phase) {
         bool looked = false;

@@ -118,13 +118,13 @@ TEST_F(LeaseTableTest, SlotsRunOutAndComeBack) {
 
 TEST_F(LeaseTableTest, KeyOnTheWire) {
     std::array<std::byte, LeaseKey::wire_bytes> bytes{};
-    Writer writer(bytes);
+    ByteWriter writer(bytes);
     LeaseKey{0x01020304, 0x05060708, 0x1112131415161718}.encode(writer);
     ASSERT_TRUE(writer.ok());
     EXPECT_EQ(bytes[0], std::byte{0x04});
     EXPECT_EQ(bytes[4], std::byte{0x08});
     EXPECT_EQ(bytes[8], std::byte{0x18});
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     const LeaseKey key = LeaseKey::decode(reader);
     EXPECT_EQ(key.slot, 0x01020304u);
     EXPECT_EQ(key.generation, 0x05060708u);

@@ -26,7 +26,7 @@ TEST(Loader, ALoadedPluginWorks) {
     auto transport = registry.open("self://", {}).value();
     CountingReceiver receiver;
     ContextOptions options;
-    options.threads = Threads::one;
+    options.threads = ThreadUse::one;
     Transport* raw = transport.get();
     auto context = Context::open({&raw, 1}, options, receiver).value();
     Peer* peer = context->peer(Addr::make(transport->endpoints(), 0, 0)).value();

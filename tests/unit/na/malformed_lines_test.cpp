@@ -13,7 +13,7 @@ namespace {
 class MalformedLines : public ContextTest {};
 
 TEST_F(MalformedLines, OfOneTransportSilenceNoneOfAnother) {
-    open(Threads::one);
+    open(ThreadUse::one);
     support::Network other(support::NetworkKind::sim_friendly);
     const auto beside = other.open("b", {}).value();
     ASSERT_NE(beside->scheme(), inner_->scheme());

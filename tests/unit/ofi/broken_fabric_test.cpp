@@ -34,7 +34,7 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
             node->transport = network_.open(node == &a_ ? "a" : "b", options).value();
             handshake_ports_.insert(na::Uri::parse(node->transport->endpoints().front()).value().port.value());
             na::ContextOptions one;
-            one.threads = Threads::one;
+            one.threads = ThreadUse::one;
             na::Transport* const transport = node->transport.get();
             node->context = na::Context::open({&transport, 1}, one, node->receiver).value();
             pump_.add(*node->context);
@@ -83,7 +83,7 @@ TEST_P(BrokenFabric, EndsTheSessionDuringATransfer) {
     lease.access = na::Access::read;
     ASSERT_EQ(b_.transport->grant(lease), Errc::ok);
     std::vector<std::byte> key(b_.transport->described_bytes(lease));
-    Writer writer(key);
+    ByteWriter writer(key);
     b_.transport->describe(lease, writer);
 
     na::Op op;

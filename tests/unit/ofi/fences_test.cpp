@@ -30,7 +30,7 @@ class FencesTest : public testing::Test {
     na::LeaseTable::Pin pin() { return table_.pin(key_, 0, bytes_.size(), na::Access::read, nullptr); }
     // Returns whether the fence ended.
     bool check(TimeUs now) {
-        const unsigned ended = fences_->check(now, [&](Work& fenced) { EXPECT_EQ(&fenced, &lease_.fenced); });
+        const unsigned ended = fences_->check(now, [&](WorkItem& fenced) { EXPECT_EQ(&fenced, &lease_.fenced); });
         EXPECT_LE(ended, 1u);
         return ended == 1;
     }

@@ -48,7 +48,7 @@ TEST(GivenUp, TheSessionEndsIfOnlySmallMessagesWereSent) {
         options.listen = true;
         node->transport = network.open(node == &a ? "a" : "b", options).value();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         na::Transport* const transport = node->transport.get();
         node->context = na::Context::open({&transport, 1}, one, node->receiver).value();
         pump.add(*node->context);

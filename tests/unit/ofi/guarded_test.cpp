@@ -429,7 +429,7 @@ TEST_F(GuardedByHand, KeysOfTheLibraryChange) {
     ASSERT_TRUE(until([&] { return other.poll(), other.heard.size() == messages + 1; }));
     std::vector<unsigned> epochs;
     for (const Heard& heard : other.heard) {
-        Reader trailer(ConstBytes(heard.data).last(na::MessageGuard::trailer_bytes));
+        ByteReader trailer(ConstBytes(heard.data).last(na::MessageGuard::trailer_bytes));
         epochs.push_back(static_cast<unsigned>(trailer.u64() >> 48));
     }
     EXPECT_TRUE(std::is_sorted(epochs.begin(), epochs.end()));
@@ -504,7 +504,7 @@ TEST_F(GuardedByHand, AChunkIsOpenedForItsOwnOperationAlone) {
     const Lent& lent = lend(*server_, {{theirs.data(), theirs.size()}});
     std::vector<std::byte> bytes(head_bytes(FrameKind::get));
     TransferBody body;
-    Reader key(lent.key);
+    ByteReader key(lent.key);
     body.key = na::LeaseKey::decode(key);
     body.bytes = theirs.size();
     body.chunk = chunk_bytes_max / 16;
@@ -519,7 +519,7 @@ TEST_F(GuardedByHand, AChunkIsOpenedForItsOwnOperationAlone) {
     ASSERT_TRUE(comes([&] { return receive.endings == 1; }));
     const auto opens = [&](bool of_put, std::uint64_t of, std::uint64_t tag) {
         std::array<std::byte, 24> head;
-        Writer writer(head);
+        ByteWriter writer(head);
         writer.u64(of_put ? 1 : 0);
         writer.u64(of);
         writer.u64(tag);

@@ -37,7 +37,7 @@ class Handshake : public testing::Test {
         options.connect_timeout = Microseconds(300'000);
         transport_ = network_.open("server", options).value();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         na::Transport* const transport = transport_.get();
         context_ = na::Context::open({&transport, 1}, one, receiver_).value();
         pump_.add(*context_);

@@ -18,7 +18,7 @@ struct End final : Receiver {
         options.listen = true;
         transport = registry.open("ofi+" + provider + "://127.0.0.1:0", options).value();
         ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         Transport* const only = transport.get();
         context = Context::open({&only, 1}, one, *this).value();
     }

@@ -202,7 +202,7 @@ TEST_F(SilentByHand, ReadersThatStallAreEndedForOthers) {
     std::fill(here_.begin(), here_.end(), std::byte{9});
     const Lent& lent = lend(*server_, {{here_.data(), here_.size()}});
     for (std::size_t session = 0; session < sessions; ++session) (void)connect_stranger();
-    Reader key(lent.key);
+    ByteReader key(lent.key);
     TransferBody body;
     body.key = na::LeaseKey::decode(key);
     body.bytes = here_.size();

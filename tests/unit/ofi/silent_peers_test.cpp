@@ -39,7 +39,7 @@ struct Side {
         options.listen = listen;
         transport = network.open(name, options).value();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         na::Transport* const only = transport.get();
         context = na::Context::open({&only, 1}, one, receiver).value();
         pump.add(*context);
@@ -122,7 +122,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         lease_.memory = memory_.get();
         lease_.bytes = lent_bytes;
         lease_.access = na::Access::read;
-        lease_.fenced.run = [](Work&) noexcept {};
+        lease_.fenced.run = [](WorkItem&) noexcept {};
         ASSERT_EQ(server_.transport->grant(lease_), Errc::ok);
     }
     void TearDown() override {
@@ -136,7 +136,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         get.op.peer = side.context->peer(na::Addr::parse(target()).value()).value();
         const na::Segment segment{get.here.data(), get.here.size()};
         get.memory = side.transport->register_memory({&segment, 1}, na::Access::read_write).value();
-        Writer writer(get.key);
+        ByteWriter writer(get.key);
         server_.transport->describe(lease_, writer);
         get.op.local = get.memory.get();
         get.op.remote = {get.key, lent_bytes};
@@ -156,7 +156,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         large_lease_.memory = large_memory_.get();
         large_lease_.bytes = bytes;
         large_lease_.access = access;
-        large_lease_.fenced.run = [](Work&) noexcept {};
+        large_lease_.fenced.run = [](WorkItem&) noexcept {};
         EXPECT_EQ(server_.transport->grant(large_lease_), Errc::ok);
         TransferBody body;
         body.key = {large_lease_.slot, large_lease_.generation, large_lease_.key};
@@ -174,7 +174,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         const na::Segment segment{from.data(), from.size()};
         const auto memory = side.transport->register_memory({&segment, 1}, na::Access::read).value();
         std::array<std::byte, na::LeaseKey::wire_bytes> key{};
-        Writer writer(key);
+        ByteWriter writer(key);
         server_.transport->describe(large_lease_, writer);
         na::Op op;
         bool done = false;
@@ -463,9 +463,9 @@ class SilentLenders : public SilentPeers {
         friends_lease_.memory = friends_memory_.get();
         friends_lease_.bytes = friends_.size();
         friends_lease_.access = na::Access::read;
-        friends_lease_.fenced.run = [](Work&) noexcept {};
+        friends_lease_.fenced.run = [](WorkItem&) noexcept {};
         EXPECT_EQ(friend_.transport->grant(friends_lease_), Errc::ok);
-        Writer writer(get.key);
+        ByteWriter writer(get.key);
         friend_.transport->describe(friends_lease_, writer);
     }
 };

@@ -91,7 +91,7 @@ TEST(OverflowPool, KeepsNothingThatAPeerMayStillAccess) {
     transport->fences_late = true;
     OverflowPool pool(8 * mib);
     bulk::Lend lend;
-    lend.fenced.run = [](Work&) noexcept {};
+    lend.fenced.run = [](WorkItem&) noexcept {};
     bulk::Region lent = pool.take(mib).value();
     ASSERT_EQ(lend.grant(lent.slice(0, 100), na::Access::read, transport), Errc::ok);
     ASSERT_EQ(lend.revoke(), Errc::again);

@@ -17,12 +17,12 @@ class Fence : public ShmTest {
         lease_.bytes = bytes_.size();
         lease_.access = na::Access::write;
         lease_.fenced.user = this;
-        lease_.fenced.run = [](Work& work) noexcept { ++static_cast<Fence*>(work.user)->fenced_; };
+        lease_.fenced.run = [](WorkItem& work) noexcept { ++static_cast<Fence*>(work.user)->fenced_; };
         EXPECT_EQ(transport_->grant(lease_), Errc::ok);
         std::array<std::byte, 20> key{};
-        Writer writer(key);
+        ByteWriter writer(key);
         transport_->describe(lease_, writer);
-        Reader reader(key);
+        ByteReader reader(key);
         key_ = na::LeaseKey::decode(reader);
         slot_ = reader.u32();
     }

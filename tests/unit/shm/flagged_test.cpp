@@ -151,7 +151,7 @@ class Sender {
         transport_ = plugin_info.open(na::Uri::parse("shm://").value(), {}).value();
         na::Transport* raw = transport_.get();
         na::ContextOptions one;
-        one.threads = Threads::one;
+        one.threads = ThreadUse::one;
         context_ = na::Context::open({&raw, 1}, one, receiver_).value();
         pump_.add(*context_);
         const na::Context::Ownership own(*context_);

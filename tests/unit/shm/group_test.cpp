@@ -123,7 +123,7 @@ TEST_F(Group, a_member_that_is_another_user_gets_no_lease_board_and_no_flags) {
 
 TEST_F(Group, a_member_that_is_another_user_transfers_with_the_keys_it_was_given) {
     std::array<std::byte, 20> key{};
-    Writer writer(key);
+    ByteWriter writer(key);
     transport_->describe(lease_, writer);
     const int moved = as_member([&, address = transport_->endpoints().front()] {
         auto transport = plugin_info.open(na::Uri::parse("shm://").value(), {}).value();

@@ -67,7 +67,7 @@ ShmTest::ShmTest(const std::string& uri) {
     transport_ = plugin_info.open(na::Uri::parse(uri).value(), options).value();
     na::Transport* raw = transport_.get();
     na::ContextOptions one;
-    one.threads = Threads::one;
+    one.threads = ThreadUse::one;
     context_ = na::Context::open({&raw, 1}, one, receiver_).value();
     pump_.add(*context_);
 }

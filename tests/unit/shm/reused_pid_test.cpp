@@ -83,7 +83,7 @@ void ReusedPid::expect_untouched(na::OpKind kind) {
     const na::Segment segment{bytes.data(), bytes.size()};
     const auto memory = transport_->register_memory({&segment, 1}, na::Access::read_write).value();
     std::array<std::byte, 20> key{};
-    Writer writer(key);
+    ByteWriter writer(key);
     na::LeaseKey{0, 1, 99}.encode(writer);
     writer.u32(0);
     unsigned completions = 0;

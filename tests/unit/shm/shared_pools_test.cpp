@@ -15,7 +15,7 @@ class SharedPools : public ShmTest {
         debtor.hello.incarnation = debtors_.size();
         ASSERT_NO_FATAL_FAILURE(connect(debtor));
         std::array<std::byte, 32> get{};
-        Writer body(get);
+        ByteWriter body(get);
         body.bytes(ConstBytes(key_).first(na::LeaseKey::wire_bytes));
         body.u64(0);
         body.u64(memory_.size());
@@ -79,7 +79,7 @@ TEST_F(SharedPools, a_peer_that_reads_no_answers_does_not_block_others) {
     lease.bytes = memory_.size();
     lease.access = na::Access::read_write;
     ASSERT_EQ(transport_->grant(lease), Errc::ok);
-    Writer writer(key_);
+    ByteWriter writer(key_);
     transport_->describe(lease, writer);
     // Each session takes as much as it may.
     for (int i = 0; i < 64; ++i) ASSERT_NO_FATAL_FAILURE(owe(1024));

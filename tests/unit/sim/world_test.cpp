@@ -110,7 +110,7 @@ class Walk {
             EXPECT_TRUE(support::holds_pattern(arrival.bytes, arrival.tag));
         };
         na::ContextOptions context;
-        context.threads = Threads::one;
+        context.threads = ThreadUse::one;
         na::Transport* raw = host.transport.get();
         host.context = na::Context::open({&raw, 1}, context, *host.receiver).value();
         host.memory = std::make_unique<GuardedBuffer>(8192);
@@ -130,7 +130,7 @@ class Walk {
         host.lease.access = na::Access::read_write;
         ASSERT_EQ(host.transport->grant(host.lease), Errc::ok);
         host.key.resize(host.transport->described_bytes(host.lease));
-        Writer writer(host.key);
+        ByteWriter writer(host.key);
         host.transport->describe(host.lease, writer);
     }
     void end(WalkHost& host) {
@@ -209,7 +209,7 @@ class Walk {
         } else if (what < 30 && !host.ops.empty()) {
             host.context->cancel_owned(host.ops[random_.below(host.ops.size())].op);
         } else if (what < 34 && !host.fencing) {
-            host.lease.fenced.run = [](Work&) noexcept {};
+            host.lease.fenced.run = [](WorkItem&) noexcept {};
             host.fencing = host.transport->revoke(host.lease) == Errc::again;
         } else {
             post(host);
@@ -272,7 +272,7 @@ class WorldTime : public testing::Test {
         node->name = name;
         node->transport = world_->open(name, options).value();
         na::ContextOptions context;
-        context.threads = Threads::one;
+        context.threads = ThreadUse::one;
         na::Transport* raw = node->transport.get();
         node->context = na::Context::open({&raw, 1}, context, node->receiver).value();
         nodes_.push_back(std::move(node));
@@ -303,10 +303,10 @@ TEST_F(WorldTime, AZeroTimeoutMovesNothing) {
 
 TEST_F(WorldTime, StopsAtTimers) {
     Node& a = open("a");
-    struct Alarm : Timer {
+    struct Alarm : WheelTimer {
         bool fired = false;
     } alarm;
-    alarm.fire = [](Timer& self) noexcept { static_cast<Alarm&>(self).fired = true; };
+    alarm.fire = [](WheelTimer& self) noexcept { static_cast<Alarm&>(self).fired = true; };
     const TimeUs when = a.context->fresh_now_us() + 12'345;
     a.context->arm(alarm, when);
     while (!alarm.fired) (void)a.context->progress(Microseconds(1'000'000));
@@ -396,7 +396,7 @@ class WorldDeath : public WorldTime {
         lease.bytes = 64;
         (void)a.transport->grant(lease);
         std::vector<std::byte> key(a.transport->described_bytes(lease));
-        Writer writer(key);
+        ByteWriter writer(key);
         a.transport->describe(lease, writer);
         na::Peer* peer = a.context->peer(a.addr()).value();
         peer->acquire();

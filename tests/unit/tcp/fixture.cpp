@@ -137,7 +137,7 @@ Lent& TcpTest::lend(Process& process, std::vector<na::Segment> segments, na::Acc
     lent.lease.bytes = lent.memory->bytes();
     lent.lease.access = access;
     EXPECT_EQ(process.transport->grant(lent.lease), Errc::ok);
-    Writer writer(lent.key);
+    ByteWriter writer(lent.key);
     process.transport->describe(lent.lease, writer);
     EXPECT_TRUE(writer.ok());
     return lent;

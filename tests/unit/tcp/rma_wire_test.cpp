@@ -29,7 +29,7 @@ class RmaWire : public TcpTest {
         return lend(server_, {{memory_.data(), memory_.size()}}, access);
     }
     [[nodiscard]] static FrameBody at(const Lent& lent, std::uint64_t offset, std::uint64_t left) {
-        Reader reader(lent.key);
+        ByteReader reader(lent.key);
         FrameBody body;
         body.key = na::LeaseKey::decode(reader);
         body.offset = offset;

@@ -36,7 +36,7 @@ class SharedPools : public TcpTest {
         debtor.bulk = std::make_unique<RawSocket>(server.endpoint());
         debtor.bulk->write(lane);
         ASSERT_TRUE(until([&] { return debtor.bulk->take_greeting().has_value(); }));
-        Reader reader(lent.key);
+        ByteReader reader(lent.key);
         FrameBody body;
         body.key = na::LeaseKey::decode(reader);
         body.left = lent.lease.bytes;

@@ -39,7 +39,7 @@ using TlsRecords = TlsTest;
 TEST_F(TlsRecords, SmallMessagesOfARoundShareOne) {
     Process& server = serve(alice());
     na::ContextOptions one;
-    one.threads = Threads::one;  // so that nothing is sent before the next round
+    one.threads = ThreadUse::one;  // so that nothing is sent before the next round
     Process& client = open("tcps://", with(alice(), false), one);
     Relay relay(server.endpoint());
     const auto passing = [&](const std::function<bool()>& done) {

@@ -79,7 +79,7 @@ testing::AssertionResult opens_to(na::MessageGuard& by, Message message, std::ui
 }
 
 // The upper bits of the number.
-std::uint64_t epoch_of(const Message& message) { return Reader(ConstBytes(message).last(trailer)).u64() >> 48; }
+std::uint64_t epoch_of(const Message& message) { return ByteReader(ConstBytes(message).last(trailer)).u64() >> 48; }
 
 class MessageGuard : public testing::Test {
   protected:

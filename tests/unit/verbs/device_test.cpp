@@ -63,10 +63,10 @@ std::uint64_t lent_at(na::Transport& transport, na::Memory& memory) {
     lease.access = na::Access::read_write;
     EXPECT_EQ(transport.grant(lease), Errc::ok);
     std::vector<std::byte> key(transport.described_bytes(lease));
-    Writer writer(key);
+    ByteWriter writer(key);
     transport.describe(lease, writer);
     EXPECT_EQ(transport.revoke(lease), Errc::ok);
-    Reader reader(key);
+    ByteReader reader(key);
     (void)reader.u64();
     return reader.u64();
 }

@@ -134,7 +134,7 @@ class WrongKey : public Neighbours {
         lease_.access = na::Access::read;
         ASSERT_EQ(server_->transport->grant(lease_), Errc::ok);
         std::vector<std::byte> key(server_->transport->described_bytes(lease_));
-        Writer writer(key);
+        ByteWriter writer(key);
         server_->transport->describe(lease_, writer);
         ASSERT_EQ(find_place(key, 0, lease_.bytes, place_), Errc::ok);
     }

@@ -12,7 +12,7 @@ const std::vector<KeySegment> segments{{0x10'0000, 100, 11}, {0x20'0000, 50, 22}
 
 std::vector<std::byte> key_of(const std::vector<KeySegment>& from) {
     std::vector<std::byte> key(key_bytes(from.size()));
-    Writer writer(key);
+    ByteWriter writer(key);
     encode_key(from, writer);
     EXPECT_TRUE(writer.ok());
     return key;
@@ -65,7 +65,7 @@ TEST(LeaseKey, DamageIsNoticedWhereverItIs) {
 
 TEST(LeaseKey, ThatDoesNotFitFailsItsWriter) {
     std::vector<std::byte> room(key_bytes(2) - 1);
-    Writer writer(room);
+    ByteWriter writer(room);
     encode_key(segments, writer);
     EXPECT_FALSE(writer.ok());
 }

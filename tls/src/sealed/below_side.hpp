@@ -19,13 +19,13 @@ class BelowSide final : public na::PortHost, public na::Receiver {
     [[nodiscard]] na::Receiver& receiver() noexcept override { return *this; }
     void complete(na::Op& op, Errc result) noexcept override;
     [[nodiscard]] TimeUs now_us() noexcept override { return host_.now_us(); }
-    void arm(Timer& timer, TimeUs when) noexcept override { host_.arm(timer, when); }
-    void disarm(Timer& timer) noexcept override { host_.disarm(timer); }
+    void arm(WheelTimer& timer, TimeUs when) noexcept override { host_.arm(timer, when); }
+    void disarm(WheelTimer& timer) noexcept override { host_.disarm(timer); }
     [[nodiscard]] int epoll_fd() noexcept override { return host_.epoll_fd(); }
     void wake() noexcept override { host_.wake(); }
-    void submit(Work& work) noexcept override { host_.submit(work); }
+    void submit(WorkItem& work) noexcept override { host_.submit(work); }
     [[nodiscard]] na::ContextId context_id() const noexcept override { return host_.context_id(); }
-    [[nodiscard]] Threads threads() const noexcept override { return host_.threads(); }
+    [[nodiscard]] ThreadUse threads() const noexcept override { return host_.threads(); }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return host_.initial_credits(); }
     [[nodiscard]] bool spins() const noexcept override { return host_.spins(); }
     // The context knows only peers of the sealed port.

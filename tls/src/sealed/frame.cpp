@@ -6,7 +6,7 @@
 namespace cinnabar::tls {
 
 void SealedHead::encode(std::span<std::byte, sealed_head_bytes> out) const noexcept {
-    Writer writer(out);
+    ByteWriter writer(out);
     writer.u8(kind);
     writer.u8(flags);
     writer.u8(static_cast<std::uint8_t>(status));
@@ -16,7 +16,7 @@ void SealedHead::encode(std::span<std::byte, sealed_head_bytes> out) const noexc
 }
 
 bool SealedHead::decode(std::span<const std::byte, sealed_head_bytes> in) noexcept {
-    Reader reader(in);
+    ByteReader reader(in);
     kind = reader.u8();
     flags = reader.u8();
     status = static_cast<Errc>(reader.u8());
@@ -41,7 +41,7 @@ bool decode_envelope(ConstBytes message, Envelope& kind) noexcept {
 
 SealedContext context_of(std::span<const std::byte, envelope_bytes> envelope, std::uint64_t number) noexcept {
     SealedContext context{};
-    Writer writer(context);
+    ByteWriter writer(context);
     writer.bytes(envelope);
     writer.u64(number);
     return context;
@@ -49,13 +49,13 @@ SealedContext context_of(std::span<const std::byte, envelope_bytes> envelope, st
 
 void SealedGreeting::encode(std::span<std::byte, wire_bytes> out) const noexcept {
     hello.encode(out.first<na::hello_bytes>());
-    Writer writer(out.subspan<na::hello_bytes>());
+    ByteWriter writer(out.subspan<na::hello_bytes>());
     writer.u64(number);
 }
 
 Errc SealedGreeting::decode(ConstBytes in) noexcept {
     if (in.size() != wire_bytes) return Errc::protocol;
-    Reader reader(in.subspan(na::hello_bytes));
+    ByteReader reader(in.subspan(na::hello_bytes));
     number = reader.u64();
     return na::Hello::decode(in.first(na::hello_bytes), hello);
 }

@@ -25,7 +25,7 @@ class PendingProofs {
   public:
     static constexpr std::uint32_t pending_max = na::PendingSources::pending_max;
 
-    PendingProofs() : pool_(Threads::one, pending_max) {}
+    PendingProofs() : pool_(ThreadUse::one, pending_max) {}
 
     [[nodiscard]] bool full() const noexcept { return pool_.taken() == pending_max; }
     // The session to end so that another one has room; null: there is none.

@@ -23,10 +23,9 @@ SealedPort::SealedPort(SealedTransport& transport, na::PortHost& host)
       blocks_(transport.below_message_bytes_max(), transport.options().receive_slots),
       access_pools_(transport.options().connections_max),
       shipments_(transport.options().send_slots_max),
-      sessions_(Threads::one,
-                transport.options().connections_max + PendingProofs::pending_max + ending_sessions_max),
+      sessions_(ThreadUse::one, transport.options().connections_max + PendingProofs::pending_max + ending_sessions_max),
       withdrawals_(*this) {
-    retry_.fire = [](Timer&) noexcept {};  // the round that follows retries
+    retry_.fire = [](WheelTimer&) noexcept {};  // the round that follows retries
 }
 
 Result<void> SealedPort::open() {

@@ -100,7 +100,7 @@ class SealedPort final : public na::SessionPort {
     na::OutputLists<SealedSession> output_;
     IntrusiveList<SealedSession, &SealedSession::leaving_link> leaving_;
     na::Withdrawals<SealedPort, SealedSession> withdrawals_;
-    Timer retry_;  // wakes the context while sessions are blocked
+    WheelTimer retry_;  // wakes the context while sessions are blocked
 };
 
 }  // namespace cinnabar::tls

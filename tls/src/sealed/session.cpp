@@ -183,7 +183,7 @@ void SealedSession::tell_of_silence() const noexcept {
                 "%s is connected, but does not finish the handshake: perhaps it listens without TLS", peer.c_str());
 }
 
-void SealedSession::time_out(Timer& timer) noexcept {
+void SealedSession::time_out(WheelTimer& timer) noexcept {
     SealedSession& self = TimerOf<SealedSession>::owner_of(timer);
     SealedPort& port = *self.port_;
     if (!self.peer_) {

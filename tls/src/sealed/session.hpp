@@ -102,7 +102,7 @@ class SealedSession final : public PoolSlot {
     void take_message(const SealedHead& head, ConstBytes message, void* block) noexcept;
 
     void tell_of_silence() const noexcept;
-    static void time_out(Timer& timer) noexcept;
+    static void time_out(WheelTimer& timer) noexcept;
 
     SealedPort* port_ = nullptr;
     SealedPeer* peer_ = nullptr;       // null: an incoming connection that has not greeted, or ended

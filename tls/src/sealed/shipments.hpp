@@ -20,7 +20,7 @@ struct Shipment : PoolSlot {
 
 class Shipments {
   public:
-    explicit Shipments(std::uint32_t shipments_max) : pool_(Threads::one, shipments_max) {}
+    explicit Shipments(std::uint32_t shipments_max) : pool_(ThreadUse::one, shipments_max) {}
     // Call it once, before the others. `below` must outlive the last shipment.
     void open(na::Port& below) noexcept { below_ = &below; }
 

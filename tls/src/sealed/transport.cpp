@@ -42,8 +42,8 @@ na::TransportOptions options_below(const na::TransportOptions& options) {
     constexpr std::size_t added = (sealed_overhead_bytes + 7) & ~std::size_t{7};
     constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
     result.message_bytes_max = options.message_bytes_max + added;
-    result.connections_max = std::min(options.connections_max, most - PendingProofs::pending_max) +
-                             PendingProofs::pending_max;
+    result.connections_max =
+        std::min(options.connections_max, most - PendingProofs::pending_max) + PendingProofs::pending_max;
     result.tls = {};
     return result;
 }
@@ -55,9 +55,8 @@ Result<std::unique_ptr<na::Transport>> open_sealed(const na::Uri& uri, const na:
     return SealedTransport::open(uri, options, scheme, below);
 }
 
-SealedTransport::SealedTransport(const na::TransportOptions& options, const char* scheme,
-                                 std::string_view scheme_below, std::unique_ptr<na::Transport> below,
-                                 std::unique_ptr<RenewedGuards> guards)
+SealedTransport::SealedTransport(const na::TransportOptions& options, const char* scheme, std::string_view scheme_below,
+                                 std::unique_ptr<na::Transport> below, std::unique_ptr<RenewedGuards> guards)
     : SessionTransport(options, below->incarnation()),
       scheme_(scheme),
       scheme_below_(scheme_below),
@@ -156,8 +155,7 @@ Result<std::unique_ptr<na::Port>> SealedTransport::open_port(na::PortHost& host)
 Result<std::unique_ptr<na::Memory>> SealedTransport::register_memory(std::span<const na::Segment> segments,
                                                                      na::Access access) {
     CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
-    return std::unique_ptr<na::Memory>(
-        std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
+    return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
 }
 
 Errc SealedTransport::revoke(na::Lease& lease) noexcept {
@@ -165,7 +163,7 @@ Errc SealedTransport::revoke(na::Lease& lease) noexcept {
     return Errc::ok;
 }
 
-void SealedTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+void SealedTransport::describe(const na::Lease& lease, ByteWriter& writer) const noexcept {
     na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
 }
 

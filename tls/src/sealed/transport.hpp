@@ -38,7 +38,7 @@ class SealedTransport final : public na::SessionTransport {
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override { return leases_.grant(lease); }
     void confine(const na::Lease& lease, const na::Peer& peer) noexcept override { leases_.confine(lease, peer); }
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override;
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override {
         return na::LeaseKey::wire_bytes;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds-checked little-endian Reader and Writer over memory of the caller. Errors are sticky: after the first overrun
-// `ok()` stays false, reads return zero and writes do nothing, so it is enough to check once at the end.
+// Bounds-checked little-endian ByteReader and ByteWriter over memory of the caller. Errors are sticky: after the first
+// overrun `ok()` stays false, reads return zero and writes do nothing, so it is enough to check once at the end.
 #pragma once
 
 #include <bit>
@@ -25,9 +25,9 @@ using ConstBytes = std::span<const std::byte>;
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-class Reader {
+class ByteReader {
   public:
-    explicit Reader(ConstBytes bytes) noexcept : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+    explicit ByteReader(ConstBytes bytes) noexcept : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
@@ -75,9 +75,9 @@ class Reader {
     bool ok_ = true;
 };
 
-class Writer {
+class ByteWriter {
   public:
-    explicit Writer(Bytes bytes) noexcept
+    explicit ByteWriter(Bytes bytes) noexcept
         : begin_(bytes.data()), at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }

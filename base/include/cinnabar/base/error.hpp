@@ -56,7 +56,7 @@ inline constexpr std::uint8_t errc_count = 32;
 }
 
 // What has to be rebuilt after an error.
-enum class Blast : std::uint8_t { nothing, operation, peer, context };
+enum class BlastRadius : std::uint8_t { nothing, operation, peer, context };
 
 // The name of a code, for logs and messages; static storage. Unknown values give "unknown".
 [[nodiscard]] CINNABAR_API std::string_view to_string(Errc code) noexcept;
@@ -64,7 +64,7 @@ enum class Blast : std::uint8_t { nothing, operation, peer, context };
 // One sentence on what to do about the error; static storage.
 [[nodiscard]] CINNABAR_API std::string_view advice(Errc code) noexcept;
 
-[[nodiscard]] CINNABAR_API Blast blast_of(Errc code) noexcept;
+[[nodiscard]] CINNABAR_API BlastRadius blast_of(Errc code) noexcept;
 
 // The code that matches an errno best.
 [[nodiscard]] CINNABAR_API Errc errc_from_errno(int os_errno) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SlotPool: a bounded pool of objects at stable addresses. It grows in blocks; slots are found by index and reused
-// without being constructed again. With Threads::many, free slots are a lock-free list; with Threads::one, a stack of
-// pointers.
+// without being constructed again. With ThreadUse::many, free slots are a lock-free list; with ThreadUse::one, a stack
+// of pointers.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -17,7 +17,7 @@
 
 namespace cinnabar {
 
-enum class Threads : std::uint8_t { one, many };
+enum class ThreadUse : std::uint8_t { one, many };
 
 // Base of the objects in a SlotPool.
 struct PoolSlot {
@@ -39,7 +39,7 @@ class SlotPool {
     static constexpr std::uint32_t slots_limit = (1u << 21) - block_slots;
 
     // Allocates only a table of slots_max / 64 pointers. slots_max is limited to slots_limit.
-    SlotPool(Threads threads, std::uint32_t slots_max)
+    SlotPool(ThreadUse threads, std::uint32_t slots_max)
         : threads_(threads),
           blocks_max_((smaller_of(slots_max, slots_limit) + block_slots - 1) / block_slots),
           blocks_(std::make_unique<std::atomic<T*>[]>(blocks_max_)) {}
@@ -55,14 +55,14 @@ class SlotPool {
 
     // Null if the limit is reached or no memory is left.
     [[nodiscard, gnu::always_inline]] T* acquire() noexcept {
-        if (threads_ == Threads::one && free_count_ != 0) return free_[--free_count_];
+        if (threads_ == ThreadUse::one && free_count_ != 0) return free_[--free_count_];
         return acquire_or_grow();
     }
     // `prepare(first)` initialises block_slots new slots before any of them can be acquired; it returns false if no
     // memory is left.
     template <typename F>
     [[nodiscard]] T* acquire(F&& prepare) noexcept {
-        if (threads_ == Threads::one) {
+        if (threads_ == ThreadUse::one) {
             if (free_count_ == 0 && !grow(prepare)) return nullptr;
             return free_[--free_count_];
         }
@@ -73,7 +73,7 @@ class SlotPool {
     }
 
     [[gnu::always_inline]] void release(T& slot) noexcept {
-        if (threads_ == Threads::many) return push_released(slot);
+        if (threads_ == ThreadUse::many) return push_released(slot);
         free_[free_count_++] = &slot;
     }
 
@@ -87,7 +87,7 @@ class SlotPool {
 
     // The number of acquired slots; exact on one thread, a snapshot on many.
     [[nodiscard]] std::uint32_t taken() const noexcept {
-        if (threads_ == Threads::one) return blocks_used_ * block_slots - free_count_;
+        if (threads_ == ThreadUse::one) return blocks_used_ * block_slots - free_count_;
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         return static_cast<std::uint32_t>((head >> acquired_shift) - (head >> released_shift)) & count_mask;
     }
@@ -154,7 +154,7 @@ class SlotPool {
         const std::lock_guard lock(grow_mutex_);
         if ((head_.load(std::memory_order_acquire) & index_mask) != 0) return true;
         if (blocks_used_ == blocks_max_) return false;
-        if (threads_ == Threads::one && !grow_stack()) return false;
+        if (threads_ == ThreadUse::one && !grow_stack()) return false;
         std::unique_ptr<T[]> block(new (std::nothrow) T[block_slots]);
         if (!block || !prepare(block.get())) return false;
         T* const slots = block.release();
@@ -165,7 +165,7 @@ class SlotPool {
         }
         blocks_[blocks_used_].store(slots, std::memory_order_release);
         ++blocks_used_;
-        if (threads_ == Threads::many) {
+        if (threads_ == ThreadUse::many) {
             push(slots[0], slots[block_slots - 1], 0);
         } else {
             for (std::uint32_t k = block_slots; k > 0; --k) free_[free_count_++] = &slots[k - 1];
@@ -185,11 +185,11 @@ class SlotPool {
         return true;
     }
 
-    const Threads threads_;
+    const ThreadUse threads_;
     const std::uint32_t blocks_max_;
     std::unique_ptr<std::atomic<T*>[]> blocks_;
-    std::atomic<std::uint64_t> head_{0};  // Threads::many
-    std::unique_ptr<T*[]> free_;          // Threads::one: a stack
+    std::atomic<std::uint64_t> head_{0};  // ThreadUse::many
+    std::unique_ptr<T*[]> free_;          // ThreadUse::one: a stack
     std::uint32_t free_count_ = 0;
     std::uint32_t free_max_ = 0;
     std::mutex grow_mutex_;

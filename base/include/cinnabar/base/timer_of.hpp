@@ -7,14 +7,14 @@
 namespace cinnabar {
 
 template <typename T>
-struct TimerOf : Timer {
+struct TimerOf : WheelTimer {
     T* owner = nullptr;
-    [[nodiscard]] static T& owner_of(Timer& timer) noexcept { return *static_cast<TimerOf&>(timer).owner; }
+    [[nodiscard]] static T& owner_of(WheelTimer& timer) noexcept { return *static_cast<TimerOf&>(timer).owner; }
     // Makes `object` the owner, and the timer call `Function` of it.
     template <void (T::*Function)() noexcept>
     void bind(T& object) noexcept {
         owner = &object;
-        fire = [](Timer& timer) noexcept { (owner_of(timer).*Function)(); };
+        fire = [](WheelTimer& timer) noexcept { (owner_of(timer).*Function)(); };
     }
 };
 

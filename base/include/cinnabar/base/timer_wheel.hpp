@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TimerWheel: timers in microseconds. Arming and disarming take constant time and allocate nothing. A Timer belongs to
-// the caller and must not move while armed. Not thread-safe: used by the owner of the context.
+// TimerWheel: timers in microseconds. Arming and disarming take constant time and allocate nothing. A WheelTimer
+// belongs to the caller and must not move while armed. Not thread-safe: used by the owner of the context.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -12,13 +12,13 @@
 
 namespace cinnabar {
 
-struct Timer {
-    ListLink<Timer> link;
+struct WheelTimer {
+    ListLink<WheelTimer> link;
     TimeUs expires = 0;
     std::uint8_t level = 0;  // set by the wheel
     std::uint8_t digit = 0;
     // Runs once, after the timer was disarmed; may arm this timer or any other.
-    void (*fire)(Timer& self) noexcept = nullptr;
+    void (*fire)(WheelTimer& self) noexcept = nullptr;
     void* user = nullptr;  // free for the creator
 
     [[nodiscard]] bool armed() const noexcept { return link.linked; }
@@ -33,9 +33,9 @@ class TimerWheel {
 
     // Requires: not armed. An expiry in the past fires at the next advance(), even if it is armed from inside one;
     // time_never never fires.
-    CINNABAR_API void arm(Timer& timer, TimeUs expires) noexcept;
+    CINNABAR_API void arm(WheelTimer& timer, TimeUs expires) noexcept;
     // Does nothing if the timer is not armed.
-    CINNABAR_API void disarm(Timer& timer) noexcept;
+    CINNABAR_API void disarm(WheelTimer& timer) noexcept;
     // Fires all timers that expire at or before `now` and returns their number. A `now` before the wheel's time does
     // nothing.
     unsigned advance(TimeUs now) noexcept { return now < due_ ? 0 : fire_until(now); }
@@ -46,10 +46,10 @@ class TimerWheel {
   private:
     static constexpr unsigned digit_bits = 6;
     static constexpr unsigned levels = 11;
-    using List = IntrusiveList<Timer, &Timer::link>;
+    using List = IntrusiveList<WheelTimer, &WheelTimer::link>;
 
     CINNABAR_API unsigned fire_until(TimeUs now) noexcept;
-    void place(Timer& timer) noexcept;
+    void place(WheelTimer& timer) noexcept;
     [[nodiscard]] TimeUs first_slot() const noexcept;
     [[nodiscard]] TimeUs slot_start(unsigned level, unsigned digit) const noexcept;
 

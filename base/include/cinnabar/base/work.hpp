@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work: something for another thread or a later round to run; the element of all work queues in Cinnabar. Its creator
-// embeds it in a longer-lived object. It is in at most one queue at a time.
+// WorkItem: something for another thread or a later round to run; the element of all work queues in Cinnabar. Its
+// creator embeds it in a longer-lived object. It is in at most one queue at a time.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -9,21 +9,21 @@
 
 namespace cinnabar {
 
-struct Work {
-    Work* next_work = nullptr;
+struct WorkItem {
+    WorkItem* next_work = nullptr;
     // Runs once each time the work is queued. It may queue the work again or destroy it.
-    void (*run)(Work& self) noexcept = nullptr;
+    void (*run)(WorkItem& self) noexcept = nullptr;
     void* user = nullptr;  // free for the creator
 };
 
-using WorkQueue = IntrusiveQueue<Work, &Work::next_work>;
+using WorkQueue = IntrusiveQueue<WorkItem, &WorkItem::next_work>;
 
 // A lock-free queue for many producers and one consumer: a stack that the consumer takes as a whole and reverses.
 class SubmitQueue {
   public:
     // Any thread. True if the queue was empty before.
-    bool push(Work& work) noexcept {
-        Work* head = head_.load(std::memory_order_relaxed);
+    bool push(WorkItem& work) noexcept {
+        WorkItem* head = head_.load(std::memory_order_relaxed);
         do {
             work.next_work = head;
         } while (!head_.compare_exchange_weak(head, &work, std::memory_order_seq_cst, std::memory_order_relaxed));
@@ -36,10 +36,10 @@ class SubmitQueue {
 
     // Consumer only: takes everything pushed so far, oldest first.
     [[nodiscard]] WorkQueue take_all() noexcept {
-        Work* newest = head_.exchange(nullptr, std::memory_order_acquire);
+        WorkItem* newest = head_.exchange(nullptr, std::memory_order_acquire);
         WorkQueue queue;
         while (newest) {
-            Work* older = newest->next_work;
+            WorkItem* older = newest->next_work;
             queue.push_front(*newest);
             newest = older;
         }
@@ -47,7 +47,7 @@ class SubmitQueue {
     }
 
   private:
-    std::atomic<Work*> head_{nullptr};
+    std::atomic<WorkItem*> head_{nullptr};
 };
 
 }  // namespace cinnabar

@@ -24,7 +24,7 @@ class CINNABAR_API WorkThreads {
     WorkThreads& operator=(const WorkThreads&) = delete;
 
     // Runs `work` once, on one of the threads. Work is started in the order in which it was queued. Does not allocate.
-    void queue(Work& work) noexcept;
+    void queue(WorkItem& work) noexcept;
 
   private:
     void serve() noexcept;

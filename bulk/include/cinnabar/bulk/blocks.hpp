@@ -58,10 +58,10 @@ class CINNABAR_API Blocks {
 
     [[nodiscard]] std::size_t encoded_bytes() const noexcept;
     // Fails the writer if the list does not fit.
-    void encode(Writer& writer) const noexcept;
+    void encode(ByteWriter& writer) const noexcept;
     // Reads to the end of the reader. Allocates at most sizeof(Run) for each byte. protocol: malformed, empty, or over
     // blocks_max. out_of_memory.
-    [[nodiscard]] static Errc decode(Reader& reader, Blocks& out) noexcept;
+    [[nodiscard]] static Errc decode(ByteReader& reader, Blocks& out) noexcept;
 
     friend bool operator==(const Blocks&, const Blocks&) = default;
 

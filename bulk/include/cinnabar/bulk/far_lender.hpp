@@ -64,7 +64,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     void confine(const na::Lease& lease, const na::Peer& peer) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override { writer.u64(lease.key); }
+    void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override { writer.u64(lease.key); }
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override { return far_key_bytes; }
 
   private:

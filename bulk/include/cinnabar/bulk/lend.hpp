@@ -48,12 +48,12 @@ class CINNABAR_API Lend : public PoolSlot {
     // Ends the quarantine. Call it once the peer can no longer write, because it has ended its access or died.
     void forget() noexcept;
 
-    Work fenced;
+    WorkItem fenced;
     // The Lend whose `fenced` runs.
-    [[nodiscard]] static Lend& of(Work& work) noexcept { return *static_cast<Lend*>(work.user); }
+    [[nodiscard]] static Lend& of(WorkItem& work) noexcept { return *static_cast<Lend*>(work.user); }
 
   private:
-    static void on_lease_fenced(Work& work) noexcept;
+    static void on_lease_fenced(WorkItem& work) noexcept;
     na::Lease lease_;
     Region region_;
     Quarantine quarantine_;

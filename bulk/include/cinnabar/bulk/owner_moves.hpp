@@ -33,7 +33,7 @@ struct OwnerMove {
     // For the implementation:
     std::uint64_t call = 0;  // 0: not in progress
     OwnerMoves* by = nullptr;
-    Work over;
+    WorkItem over;
 };
 
 class OwnerMoves {

@@ -30,7 +30,7 @@ class CINNABAR_API RemoteRegion {
     RemoteRegion() = default;
 
     // Reads exactly one descriptor from the reader. protocol: malformed, or over a limit.
-    [[nodiscard]] static Errc decode(Reader& reader, RemoteRegion& out) noexcept;
+    [[nodiscard]] static Errc decode(ByteReader& reader, RemoteRegion& out) noexcept;
     // Copies the encoded bytes, so that the source may be freed. out_of_memory.
     [[nodiscard]] Errc own() noexcept;
 
@@ -65,7 +65,7 @@ class CINNABAR_API RemoteRegion {
     std::shared_ptr<const std::byte[]> owned_;  // shared by copies
 
     friend std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
-    friend Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
+    friend Errc forward(const RemoteRegion& remote, ByteWriter& writer) noexcept;
 };
 
 // The contents of a descriptor, as the owner of the memory encodes it.
@@ -79,13 +79,13 @@ struct Description {
 [[nodiscard]] CINNABAR_API std::size_t described_bytes(const Description& description) noexcept;
 // Encodes a descriptor. Fails the writer if it does not fit, or if the range has more than descriptor_segments_max
 // segments and a transport needs them (one without Caps::offset_addressing).
-CINNABAR_API void describe(const Description& description, Writer& writer) noexcept;
+CINNABAR_API void describe(const Description& description, ByteWriter& writer) noexcept;
 
 // Encodes a received descriptor for a third party: it is bound to its owner, and the third party connects to that
 // owner. Contents that the descriptor carries are passed on. If the address of the owner is unknown, forwarded_bytes is
 // 0, and forward fails with unreachable, unless the descriptor carries contents and grants only reading. protocol: the
 // sender's `home` is not a valid address. too_large: the writer is full.
 [[nodiscard]] CINNABAR_API std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
-[[nodiscard]] CINNABAR_API Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
+[[nodiscard]] CINNABAR_API Errc forward(const RemoteRegion& remote, ByteWriter& writer) noexcept;
 
 }  // namespace cinnabar::bulk

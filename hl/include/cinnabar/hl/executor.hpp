@@ -15,7 +15,7 @@ class Loop;
 
 // Work to be run once on an executor. Embedded in the object that waits for it; in at most one queue at a time.
 struct Job {
-    Work work;  // the executor's own
+    WorkItem work;  // the executor's own
     // Runs once per post. It may post the job again or destroy it.
     void (*body)(Job& self) noexcept = nullptr;
     void* user = nullptr;

@@ -71,7 +71,7 @@ class CINNABAR_API Waiter final : public Executor {
     Loop* asleep_in_ = nullptr;
     bool done_ = false;
     bool kicked_ = false;
-    Work ring_;  // wakes the thread when it sleeps inside a loop
+    WorkItem ring_;  // wakes the thread when it sleeps inside a loop
     std::atomic<bool> ringing_{false};
 };
 

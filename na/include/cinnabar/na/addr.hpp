@@ -129,8 +129,8 @@ class Addr {
     // The wire form (docs/wire-format.md, "Addresses"); what is decoded is always a name. decode: `protocol` if
     // malformed; at most 8 endpoints of 255 bytes.
     [[nodiscard]] CINNABAR_API std::size_t encoded_bytes() const noexcept;
-    CINNABAR_API void encode(Writer& writer) const noexcept;
-    [[nodiscard]] CINNABAR_API static Result<Addr> decode(Reader& reader);
+    CINNABAR_API void encode(ByteWriter& writer) const noexcept;
+    [[nodiscard]] CINNABAR_API static Result<Addr> decode(ByteReader& reader);
 
     friend bool operator==(const Addr& a, const Addr& b) noexcept { return a.body_ == b.body_; }
 

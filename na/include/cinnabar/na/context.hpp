@@ -3,10 +3,10 @@
 // transports. It is the only place where user code is called (trigger) and where state, capability and limit checks are
 // made.
 //
-// Threads. A context opened with Threads::one belongs to one thread; others may only call submit(). A context opened
-// with Threads::many may be used by any thread: a thread that posts, polls or fires timers owns the context for that
+// Threads. A context opened with ThreadUse::one belongs to one thread; others may only call submit(). A context opened
+// with ThreadUse::many may be used by any thread: a thread that posts, polls or fires timers owns the context for that
 // moment. Callbacks run in trigger() without ownership, and concurrently if several threads call trigger(). Functions
-// marked "owner" may be called inside an Op's completion, a Timer, a submitted Work, a Receiver function or an
+// marked "owner" may be called inside an Op's completion, a WheelTimer, a submitted WorkItem, a Receiver function or an
 // Ownership.
 #pragma once
 
@@ -24,7 +24,7 @@
 namespace cinnabar::na {
 
 struct ContextOptions {
-    Threads threads = Threads::many;
+    ThreadUse threads = ThreadUse::many;
     ContextId id = 0;
     // progress() polls for at most this long before it sleeps; the actual time adapts between 0 and this. 0: never
     // spin.
@@ -49,10 +49,10 @@ class CINNABAR_API Context {
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
-    // Holds the ownership of the context during a scope; costs nothing for Threads::one. For Threads::many it waits for
-    // the present owner, who holds it briefly and never while sleeping. Waiting threads are served in order of arrival,
-    // including those in progress(). Never take it twice in one thread. Inside a Receiver function the thread owns the
-    // context already, and this does nothing.
+    // Holds the ownership of the context during a scope; costs nothing for ThreadUse::one. For ThreadUse::many it waits
+    // for the present owner, who holds it briefly and never while sleeping. Waiting threads are served in order of
+    // arrival, including those in progress(). Never take it twice in one thread. Inside a Receiver function the thread
+    // owns the context already, and this does nothing.
     class Ownership;
 
     // Ends all connections: all posted ops complete with `canceled` inside this call, and later posts return `closed`.
@@ -94,17 +94,17 @@ class CINNABAR_API Context {
     // Runs `work` as the owner: at once if nobody owns the context (a flush follows), otherwise soon, in the thread
     // that owns it. Inside a callback of a `many` context the work is queued, and runs when trigger() ends or earlier.
     // Any thread of a `many` context; the thread of a `one` context.
-    void run_owned(Work& work) noexcept;
+    void run_owned(WorkItem& work) noexcept;
     // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits, so that the posts of
     // many threads are sent together. Null turns this off; `more` must live until it is turned off. Requires: a thread
     // drives each context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Queues `work` for the owner, who runs it inside progress(); wakes a sleeping owner. Never fails. Any thread, also
     // for a `one` context.
-    void submit(Work& work) noexcept;
+    void submit(WorkItem& work) noexcept;
 
     // Owner. Puts `work` on the completion queue; trigger() runs it.
-    void enqueue(Work& work) noexcept;
+    void enqueue(WorkItem& work) noexcept;
 
     // Polls all ports, fires timers, and runs submitted work. Returns how much it did; 0 if nothing happened within
     // `timeout`, or if it is called inside a Receiver function. Returns at once while the completion queue is not
@@ -130,8 +130,8 @@ class CINNABAR_API Context {
     void wake() noexcept;
 
     // Timers. Owner.
-    void arm(Timer& timer, TimeUs when) noexcept;
-    void disarm(Timer& timer) noexcept;
+    void arm(WheelTimer& timer, TimeUs when) noexcept;
+    void disarm(WheelTimer& timer) noexcept;
     // The time of the present round; progress() and fresh_now_us() update it.
     [[nodiscard]] TimeUs now_us() const noexcept;
     TimeUs fresh_now_us() noexcept;

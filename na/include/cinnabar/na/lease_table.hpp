@@ -29,12 +29,12 @@ struct LeaseKey {
     friend bool operator==(const LeaseKey&, const LeaseKey&) = default;
 
     static constexpr std::size_t wire_bytes = 16;
-    void encode(Writer& writer) const noexcept {
+    void encode(ByteWriter& writer) const noexcept {
         writer.u32(slot);
         writer.u32(generation);
         writer.u64(key);
     }
-    [[nodiscard]] static LeaseKey decode(Reader& reader) noexcept {
+    [[nodiscard]] static LeaseKey decode(ByteReader& reader) noexcept {
         LeaseKey k;
         k.slot = reader.u32();
         k.generation = reader.u32();
@@ -45,7 +45,7 @@ struct LeaseKey {
 
 class CINNABAR_API LeaseTable {
   public:
-    explicit LeaseTable(std::uint32_t leases_max) : slots_(Threads::many, leases_max) {}
+    explicit LeaseTable(std::uint32_t leases_max) : slots_(ThreadUse::many, leases_max) {}
 
     [[nodiscard]] Errc grant(Lease& lease) noexcept;
     // Returns when no access pins the slot. A pin usually lasts for one non-blocking system call; a transport that pins

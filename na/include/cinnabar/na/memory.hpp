@@ -80,7 +80,7 @@ struct Lease {
     void* registration = nullptr;  // private to the transport (a memory window)
 
     // Runs once inside progress() when the fence is over, if Transport::revoke returned `again`.
-    Work fenced;
+    WorkItem fenced;
     bool fence_failed = false;  // the peer may still write: quarantine the memory (docs/limits.md)
 
     // Who may use it besides the peer that Transport::confine names, which reads this; null: nobody.

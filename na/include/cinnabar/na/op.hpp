@@ -34,7 +34,7 @@ struct RemoteMemory {
 // The first member, `work`, hands the op over to the owner of the context (Context::post); after the completion the
 // op's owner may use it.
 struct Op {
-    Work work;
+    WorkItem work;
     // Runs once, inside progress(), as the owner of the context. `result` is set before. It may post, and never calls
     // user code.
     void (*complete)(Op& self) noexcept = nullptr;

@@ -36,8 +36,8 @@ class PortHost {
     virtual void complete(Op& op, Errc result) noexcept = 0;
     // The time when the round began: cheap, and at most one round old.
     [[nodiscard]] virtual TimeUs now_us() noexcept = 0;
-    virtual void arm(Timer& timer, TimeUs when) noexcept = 0;
-    virtual void disarm(Timer& timer) noexcept = 0;
+    virtual void arm(WheelTimer& timer, TimeUs when) noexcept = 0;
+    virtual void disarm(WheelTimer& timer) noexcept = 0;
     // The context's epoll descriptor, which the context polls or sleeps on.
     [[nodiscard]] virtual int epoll_fd() noexcept = 0;
     // watch() calls `ready` when these epoll events occur on a descriptor of the port; watch_again() changes the
@@ -49,9 +49,9 @@ class PortHost {
     // store, so that a thread that is about to sleep sees it in prepare_wait(). Any thread.
     virtual void wake() noexcept = 0;
     // Queues work for the owner of the context. Any thread.
-    virtual void submit(Work& work) noexcept = 0;
+    virtual void submit(WorkItem& work) noexcept = 0;
     [[nodiscard]] virtual ContextId context_id() const noexcept = 0;
-    [[nodiscard]] virtual Threads threads() const noexcept = 0;
+    [[nodiscard]] virtual ThreadUse threads() const noexcept = 0;
     [[nodiscard]] virtual std::uint32_t initial_credits() const noexcept = 0;
     // Whether progress() spins before it sleeps. A port polls hot connections itself only in that case.
     [[nodiscard]] virtual bool spins() const noexcept = 0;
@@ -202,7 +202,7 @@ class Transport {
     // way. False: it is over, or it ends with the connection to the peer that the lease was granted to.
     [[nodiscard]] virtual bool is_accessed(const Lease&) noexcept { return false; }
     // Writes the key that a peer needs (RemoteMemory::key). If it does not fit, the writer fails.
-    virtual void describe(const Lease& lease, Writer& writer) const noexcept = 0;
+    virtual void describe(const Lease& lease, ByteWriter& writer) const noexcept = 0;
     [[nodiscard]] virtual std::size_t described_bytes(const Lease& lease) const noexcept = 0;
 
     // For `cinnabar info`: one line about what the transport found on this machine.

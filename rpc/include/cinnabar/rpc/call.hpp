@@ -93,7 +93,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // the writer is full. Also the errors of Region::memory_on. If a quota of this side's policy does not allow that
     // much for the target, the call ends with `overloaded` later.
     // `guests`: for Audience::guests.
-    [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer,
+    [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, ByteWriter& writer,
                             Audience audience = Audience::target,
                             const std::shared_ptr<const na::Guests>& guests = nullptr) noexcept;
     [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access,
@@ -101,7 +101,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Forwards memory that was lent to a request here: writes its descriptor, bound to its owner. Only the owner lends
     // it, until the owner's call has completed. If this call ends early, its completion waits until its target no
     // longer uses the memory. As bulk::forward.
-    [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept;
+    [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, ByteWriter& writer) noexcept;
 
     // Declares that the arguments contain a handle, which cannot be revoked, through which the target reaches memory of
     // this side. The call is therefore sent only to a peer of the same user, and otherwise ends with `unsupported`. If
@@ -267,7 +267,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     CallDone done_ = nullptr;
     void* user_ = nullptr;
     std::atomic<std::uint64_t> generation_{1};
-    Work work_;  // to submit the call, then to complete it, then to release it
+    WorkItem work_;  // to submit the call, then to complete it, then to release it
     Use use_;
     TimeUs ended_us_ = 0;
     std::atomic<std::uint64_t> cancel_generation_{0};  // which generation cancel_work_ is queued for; 0: none
@@ -285,13 +285,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // four words for the parts of its time but for the last one, two in each, the first one in the lower half. Space of
     // their own would lengthen the call by a cache line.
     TimeUs queued_us_ = 0;
-    Work cancel_work_;  // queued while cancel_generation_ is not 0
+    WorkItem cancel_work_;  // queued while cancel_generation_ is not 0
 
     // Fields of the slow path: idle and empty while whole_way_ is false.
     WholeWay whole_;
     RpcLend* lends_ = nullptr;  // a list, linked by RpcLend::next
     na::Op op_;                 // the request
-    Timer timer_;               // for the deadline, then for the grace period of the fence
+    WheelTimer timer_;          // for the deadline, then for the grace period of the fence
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // a copy of the reply in place of reply_, when too many replies are kept
     std::uint32_t reply_copy_bytes_ = 0;

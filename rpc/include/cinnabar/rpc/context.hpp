@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A context of the RPC layer: makes calls and receives requests. It has an na context over the engine's transports, the
 // credit accounts of its peers, pools of calls and requests, and a bulk mover. Threads: as na::Context, including
-// Threads::one and Threads::many.
+// ThreadUse::one and ThreadUse::many.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

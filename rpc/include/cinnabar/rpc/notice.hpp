@@ -50,7 +50,7 @@ class CINNABAR_API Notice {
     Errc result_ = Errc::ok;
     Function done_ = nullptr;
     void* user_ = nullptr;
-    Work work_;
+    WorkItem work_;
 };
 
 }  // namespace cinnabar::rpc

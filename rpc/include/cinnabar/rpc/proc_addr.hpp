@@ -18,7 +18,7 @@ void proc(P& p, Addr& addr) {
         const ConstBytes bytes = p.view(p.count(1, 0));
         addr = {};
         if (bytes.empty()) return;
-        Reader reader(bytes);
+        ByteReader reader(bytes);
         auto read = Addr::decode(reader);
         if (!read || !read->listens() || reader.left() != 0) return p.fail(Errc::protocol);
         addr = *std::move(read);
@@ -31,7 +31,7 @@ void proc(P& p, Addr& addr) {
             p.raw(nullptr, size);
         } else {
             std::vector<std::byte> bytes(size);
-            Writer writer{Bytes(bytes)};
+            ByteWriter writer{Bytes(bytes)};
             addr.encode(writer);
             p.raw(bytes.data(), size);
         }

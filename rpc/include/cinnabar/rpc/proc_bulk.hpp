@@ -82,7 +82,7 @@ class Bulk {
         std::vector<std::byte> large;
         const std::size_t bytes = encoded_bytes(*call);
         if (bytes > small.size()) large.resize(bytes);
-        Writer writer(large.empty() ? Bytes(small) : Bytes(large));
+        ByteWriter writer(large.empty() ? Bytes(small) : Bytes(large));
         const Errc refused =
             region_ ? call->lend(region_, access_, writer, audience_, guests_) : call->forward_memory(remote_, writer);
         if (refused != Errc::ok) return out.fail(refused);
@@ -95,7 +95,7 @@ class Bulk {
         remote_ = {};
         request_ = static_cast<Request*>(in.user());
         if (encoded.empty()) return;
-        Reader reader(encoded);
+        ByteReader reader(encoded);
         const Errc bad = bulk::RemoteRegion::decode(reader, remote_);
         if (bad != Errc::ok || reader.left() != 0) in.fail(bad == Errc::out_of_memory ? bad : Errc::protocol);
     }

@@ -90,7 +90,7 @@ class Encoder {
     void leave() noexcept { --depth_; }
 
   private:
-    Writer writer_;
+    ByteWriter writer_;
     void* user_;
     std::uint32_t depth_ = 0;
     Errc error_ = Errc::too_large;
@@ -236,7 +236,7 @@ class Decoder {
         return true;
     }
 
-    Reader reader_;
+    ByteReader reader_;
     std::size_t size_;
     void* user_;
     std::size_t memory_left_;  // may be allocated without a further charge

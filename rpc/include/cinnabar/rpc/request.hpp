@@ -218,7 +218,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     na::Message* message_ = nullptr;
     std::uint64_t tag_ = 0;
     TimeUs deadline_ = time_never;
-    Work work_;  // to pass it to the handler, then to send the reply
+    WorkItem work_;  // to pass it to the handler, then to send the reply
     ConstBytes input_;
     na::Addr source_;
     RpcId rpc_ = 0;
@@ -252,14 +252,14 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     TimeUs transfers_us_ = 0;
     TimeUs transfers_since_us_ = 0;
 
-    Work release_work_;  // for the last release, unless the reply holds a reference
+    WorkItem release_work_;  // for the last release, unless the reply holds a reference
 
     // Fields of the slow path: idle and empty while whole_way() is false.
     WholeWay whole_;
     Errc sent_result_ = Errc::ok;
     na::Kept kept_;
-    na::Op op_;    // the reply
-    Timer timer_;  // detects a stall of large arguments, or limits how long a large result is kept
+    na::Op op_;         // the reply
+    WheelTimer timer_;  // detects a stall of large arguments, or limits how long a large result is kept
     bulk::Region large_input_;
     bulk::Region large_output_;
     std::uint64_t decoded_bytes_ = 0;            // charged by charge_memory()
@@ -273,8 +273,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     SentFunction on_sent_ = nullptr;
     void* on_sent_user_ = nullptr;
     RequestTransfer* transfers_ = nullptr;  // a list of transfers in progress
-    Work cancel_work_;                      // runs the CancelFunction
-    Work sent_work_;                        // runs the SentFunction
+    WorkItem cancel_work_;                  // runs the CancelFunction
+    WorkItem sent_work_;                    // runs the SentFunction
 };
 
 }  // namespace cinnabar::rpc

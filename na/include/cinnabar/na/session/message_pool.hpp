@@ -14,7 +14,7 @@ namespace cinnabar::na {
 class MessagePool {
   public:
     // `header_room`: bytes before each payload, a multiple of 8. `tail_room`: bytes behind it.
-    MessagePool(Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max, std::size_t header_room = 0,
+    MessagePool(ThreadUse threads, std::uint32_t slots_max, std::size_t payload_bytes_max, std::size_t header_room = 0,
                 std::size_t tail_room = 0)
         : pool_(threads, slots_max),
           payload_bytes_max_(payload_bytes_max),

@@ -20,7 +20,7 @@ class PendingHandshakes final : public Acceptor {
     static constexpr std::uint32_t pending_max = PendingSources::pending_max;
 
     PendingHandshakes(OwnPort& port, PortHost& host, const char* scheme) noexcept
-        : Acceptor(host, scheme), port_(port), pool_(Threads::one, pending_max) {}
+        : Acceptor(host, scheme), port_(port), pool_(ThreadUse::one, pending_max) {}
 
     void close() noexcept {
         stop();

@@ -56,8 +56,8 @@ class CINNABAR_API AccessPools {
     static constexpr std::uint32_t answers_common = 64 * 1024;
 
     explicit AccessPools(std::uint32_t connections_max)
-        : slots(Threads::one, std::min(connections_max, sessions_max) * admitted_max),
-          answers_(Threads::one, std::min(connections_max, sessions_max) * answers_reserved + answers_common) {}
+        : slots(ThreadUse::one, std::min(connections_max, sessions_max) * admitted_max),
+          answers_(ThreadUse::one, std::min(connections_max, sessions_max) * answers_reserved + answers_common) {}
 
     // A slot for a peer that has `pending` answers already; null: it may not have another, or out of memory.
     [[nodiscard]] PendingAnswer* take(std::uint32_t pending) noexcept;

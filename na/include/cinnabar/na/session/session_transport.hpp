@@ -28,7 +28,7 @@ class CINNABAR_API SessionTransport : public Transport {
     // more to keep or to tell overrides these.
     [[nodiscard]] Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
                                                                   Access access) override;
-    void describe(const Lease& lease, Writer& writer) const noexcept override;
+    void describe(const Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept override { return LeaseKey::wire_bytes; }
 
   protected:

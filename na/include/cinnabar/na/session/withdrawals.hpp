@@ -25,7 +25,7 @@ class Withdrawals {
   public:
     explicit Withdrawals(Port& port) noexcept : port_(port) {
         work_.user = this;
-        work_.run = [](Work& work) noexcept { static_cast<Withdrawals*>(work.user)->look(); };
+        work_.run = [](WorkItem& work) noexcept { static_cast<Withdrawals*>(work.user)->look(); };
     }
 
     // Call when keys and certificates have changed. Any thread, while the port is in its transport's table.
@@ -90,7 +90,7 @@ class Withdrawals {
     std::atomic<bool> used_{false};
     std::atomic<bool> renewed_{false};
     std::atomic<bool> queued_{false};
-    Work work_;
+    WorkItem work_;
 };
 
 }  // namespace cinnabar::na
