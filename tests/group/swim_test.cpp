@@ -171,6 +171,8 @@ TEST(swim, a_leave_of_which_others_tell_ends_as_one_unless_it_is_refuted) {
     EXPECT_EQ(end_of_one_of_whom_is_said({suspected, passed_on}), State::left);
     EXPECT_EQ(end_of_one_of_whom_is_said({suspected}), State::excluded);
     EXPECT_EQ(end_of_one_of_whom_is_said({left, refuted}), State::excluded) << "it has died later";
+    const Claim suspected_later{1, 1, 1, State::suspect, 8, 2, nullptr};
+    EXPECT_EQ(end_of_one_of_whom_is_said({passed_on, suspected_later}), State::excluded) << "it had refuted that";
 }
 
 // Such as the members of some hosts: if each told those with the next ranks, half of them would tell only each other.

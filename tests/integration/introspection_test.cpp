@@ -236,7 +236,7 @@ constexpr Rpc<int(int)> one_of_many{name_of_many(I)};
 
 template <std::size_t... I>
 constexpr auto make_many(std::index_sequence<I...>) {
-    return std::array{one_of_many<I>...};
+    return std::array<Rpc<int(int)>, sizeof...(I)>{one_of_many<I>...};
 }
 constexpr auto rpcs_of_many = make_many(std::make_index_sequence<many_rpcs>());
 

@@ -31,6 +31,12 @@ bool is_of_later_holder(const Claim& claim, const Entry& known) noexcept {
            !is_of_later_life(claim, known);
 }
 
+// Whether the member has refuted, in the same life, what is known of it.
+bool is_refuted_by(const Claim& claim, const Entry& known) noexcept {
+    return claim.incarnation == known.incarnation && claim.process == known.process &&
+           claim.refutation > known.refutation;
+}
+
 }  // namespace
 
 bool Swim::plausible(const Claim& claim, Source source) const noexcept {
@@ -48,14 +54,15 @@ void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     // The holder that this member knows has left, or was cut off. It gets the shortest time to refute that, because an
     // answer that another member gets under the same rank says nothing about this holder.
     if (gone_.gives_again() && is_of_later_holder(claim, table_.at(claim.rank)))
-        return suspect(claim.rank, claim.by, ~0u, now);
+        return suspect(claim.rank, claim.by == claim.rank ? no_rank : claim.by, ~0u, now);  // not this one's own leave
     const Stamp before = table_.stamp();
     switch (claim.state) {
         case State::alive:
             merge_present(claim);
             break;
         case State::suspect:
-            if (source == Source::joining) merge_present(claim);
+            // A suspicion that was begun before the refutation is over, and so is what was said of a leave.
+            if (source == Source::joining || is_refuted_by(claim, table_.at(claim.rank))) merge_present(claim);
             merge_suspect(claim, now);
             break;
         case State::left:
@@ -84,7 +91,8 @@ void Swim::merge_present(const Claim& claim) {
 
 void Swim::merge_suspect(const Claim& claim, TimeUs now) {
     const Entry& known = table_.at(claim.rank);
-    if (!known.present() || claim.incarnation != known.incarnation || claim.refutation < known.refutation) return;
+    const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
+    if (!known.present() || !same_life || claim.refutation < known.refutation) return;
     suspect(claim.rank, claim.by, 0, now);
 }
 
