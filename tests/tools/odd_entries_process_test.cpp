@@ -222,7 +222,7 @@ TEST_F(OddEntries, AFolderOfThisSideThatBecomesALinkDuringAFetchIsNoWayOut) {
     fs::copy(tree, root + "/t", fs::copy_options::recursive);
     fs::create_directory(folder.at("outside"));
     const auto here = folder.at("back/t/d");
-    const auto uri = serve([&](const files::AccessRequest& access) {
+    const auto uri = serve([&, here](const files::AccessRequest& access) {
         if (access.kind == Kind::fetch && access.name == "t/d/file" && !fs::is_symlink(here))
             make_link_of(here, folder.at("outside"));
     });
