@@ -22,6 +22,7 @@ void free_extra(hg_proc& proc) noexcept {
 }
 
 // The user gets a pointer into the arguments that HG_Get_input decodes, so their bytes must not move from now on.
+// Settling may move them one last time, and the pointers of the proc with them.
 void settle_bytes(hg_proc& proc) noexcept {
     if (!proc.handle || !proc.handle->request) return;
     const auto start_of = [&] { return reinterpret_cast<const char*>(proc.handle->request->input().data()); };

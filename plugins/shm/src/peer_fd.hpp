@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns a descriptor that came from a peer, and closes it without blocking on the peer: at once if the peer runs as this
-// user, whom it must trust anyway; otherwise through LateCloses.
+// Owns a descriptor that came from a peer. Another user could make close() block, so LateCloses closes what came from
+// another user, in a thread of its own. What came from this user, whom this process must trust anyway, is closed at
+// once.
 #pragma once
 
 #include "late_closes.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring that this side writes into, and what the header of a ring says of direct accesses. The mappings for direct
-// access keep the ring for longer than the session lasts; each has one of its direct slots.
+// The ring of the peer, which this side writes into (the own one, which it reads, is in ring.hpp), and what the header
+// of a ring says of direct accesses. The mappings for direct access keep the ring for longer than the session lasts;
+// each has one of its direct slots.
 #pragma once
 
 #include "ring.hpp"

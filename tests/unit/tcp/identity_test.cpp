@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hand-made incoming connections that claim to be another peer. The incarnation is not a secret: every process that
-// dials learns it.
+// Hand-made incoming connections that claim to be another peer. The incarnation is not a secret: whoever dials a
+// process learns that process's, and could claim it.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 

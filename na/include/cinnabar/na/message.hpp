@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A buffer for sending: memory that its transport has registered, with the transport's header room hidden in front of
-// the payload. Taken from a port and given back to it (any thread of a `many` context, the owner of a `one` context).
-// Whoever took it may use its contents.
+// the payload. It is taken from a port and given back to the same port: by any thread if the context was opened with
+// ThreadUse::many, only by its owner if with ThreadUse::one. Only the one that took it may use its contents; while a
+// posted op sends it, nobody.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
