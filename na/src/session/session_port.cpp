@@ -2,11 +2,6 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/session_port.hpp>
 
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 #include <utility>
 
 namespace cinnabar::na {
@@ -15,45 +10,12 @@ namespace {
 // Completions per settle(). Limited, because a completion may post an op that ends at once.
 constexpr unsigned settle_max = 4096;
 
-// A limit for each scheme, so that peers of one transport silence no lines about those of another: over `tcp` anybody
-// may send malformed bytes, over `tcps` only those who have proven who they are. Schemes with the same first eight
-// characters share one, and so do those beyond the sixteenth.
-class LimitOfEachScheme {
-  public:
-    [[nodiscard]] LogLimit& of(std::string_view scheme) noexcept {
-        std::uint64_t wanted = 0;
-        for (std::size_t i = 0; i < scheme.size() && i < sizeof wanted; ++i)
-            wanted = wanted << 8 | static_cast<unsigned char>(scheme[i]);
-        for (Place& place : places_) {
-            std::uint64_t there = 0;
-            if (place.scheme.compare_exchange_strong(there, wanted, std::memory_order_relaxed)) return place.lines;
-            if (there == wanted) return place.lines;
-        }
-        return places_.back().lines;
-    }
-
-  private:
-    struct Place {
-        std::atomic<std::uint64_t> scheme{0};  // 0: of none yet
-        LogLimit lines{};
-    };
-    std::array<Place, 16> places_{};
-};
-
 }  // namespace
 
 void log_connection_dropped(const Transport& transport) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, LogModule::named(transport.scheme()),
                 "a connection is dropped: out of memory");
-}
-
-void log_malformed(const Transport& transport, const Peer& from, const char* what) noexcept {
-    static constinit LimitOfEachScheme limits;
-    const std::string_view scheme = transport.scheme();
-    log_limited(limits.of(scheme), LogLevel::warning, LogModule::named(scheme),
-                {peer_field(from.addr()), transport_field(scheme), error_field(Errc::protocol)},
-                "%s from %s: its session is closed", what, from.addr().log_name().c_str());
 }
 
 SessionPort::~SessionPort() { peers_.remove_all(); }

@@ -71,4 +71,10 @@ Errc SocketTransport::revoke(Lease& lease) noexcept {
     return Errc::ok;
 }
 
+void SessionTransport::log_malformed(const Peer& from, const char* what) noexcept {
+    log_limited(malformed_lines_, LogLevel::warning, LogModule::named(scheme()),
+                {peer_field(from.addr()), transport_field(scheme()), error_field(Errc::protocol)},
+                "%s from %s: its session is closed", what, from.addr().log_name().c_str());
+}
+
 }  // namespace cinnabar::na

@@ -141,7 +141,7 @@ bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept
 }
 
 void Session::malformed(const char* what) noexcept {
-    na::log_malformed(port_->transport(), peer(), what);
+    port_->transport().log_malformed(peer(), what);
     fail(Errc::protocol);
 }
 

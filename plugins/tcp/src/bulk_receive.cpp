@@ -137,7 +137,7 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
         if (wrong == Errc::ok) ++did;
     }
     if (wrong != Errc::ok) {
-        na::log_malformed(port().transport(), peer(), "malformed frame on lane 1");
+        port().transport().log_malformed(peer(), "malformed frame on lane 1");
         fail(Errc::protocol);
     }
     return bytes.subspan(part);

@@ -81,7 +81,7 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
         const Errc wrong =
             decode_header({from + at, bytes - at}, LaneKind::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
-            na::log_malformed(port().transport(), peer(), "malformed frame");
+            port().transport().log_malformed(peer(), "malformed frame");
             fail(Errc::protocol);
             break;
         }

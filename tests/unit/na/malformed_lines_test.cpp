@@ -3,7 +3,7 @@
 #include "context_fixture.hpp"
 #include "support/log_watch.hpp"
 
-#include <cinnabar/na/session/session_port.hpp>
+#include <cinnabar/na/session/session_transport.hpp>
 
 #include <string>
 
@@ -19,11 +19,14 @@ TEST_F(MalformedLines, OfOneTransportSilenceNoneOfAnother) {
     ASSERT_NE(beside->scheme(), inner_->scheme());
     support::LogWatch log;
     log.allow("malformed frame");
-    for (int i = 0; i < 100; ++i) log_malformed(*inner_, *peer_, "malformed frame");
+    const auto malformed_over = [this](Transport& transport) {
+        static_cast<SessionTransport&>(transport).log_malformed(*peer_, "malformed frame");
+    };
+    for (int i = 0; i < 100; ++i) malformed_over(*inner_);
     const unsigned of_first = log.allowed();
     EXPECT_GE(of_first, 1u);
     EXPECT_LT(of_first, 100u) << "they are limited";
-    log_malformed(*beside, *peer_, "malformed frame");
+    malformed_over(*beside);
     EXPECT_EQ(log.allowed(), of_first + 1);
     EXPECT_NE(log.allowed_fields().find("transport=" + std::string(beside->scheme())), std::string::npos);
 }

@@ -22,9 +22,6 @@ namespace cinnabar::na {
 
 // Logs that a connection of this transport is dropped for lack of memory. Any thread; limited in its rate.
 CINNABAR_API void log_connection_dropped(const Transport& transport) noexcept;
-// Logs that `what`, such as "malformed frame", has come from a peer of this transport, whose session ends. Any
-// thread; limited in its rate, for each scheme by itself.
-CINNABAR_API void log_malformed(const Transport& transport, const Peer& from, const char* what) noexcept;
 
 class CINNABAR_API SessionPort : public Port {
   public:

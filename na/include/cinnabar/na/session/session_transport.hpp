@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/registrations.hpp>
@@ -30,6 +31,10 @@ class CINNABAR_API SessionTransport : public Transport {
                                                                   Access access) override;
     void describe(const Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept override { return LeaseKey::wire_bytes; }
+    // Logs that `what`, such as "malformed frame", has come from a peer of this transport, whose session ends. Limited
+    // in its rate for each transport, because anybody may send malformed bytes over `tcp`, and over `tcps` only those
+    // who have proven who they are.
+    void log_malformed(const Peer& from, const char* what) noexcept;
 
   protected:
     // Slots for leases; each transfer of the layers above uses one.
@@ -53,6 +58,7 @@ class CINNABAR_API SessionTransport : public Transport {
 
   private:
     const Incarnation incarnation_;
+    LogLimit malformed_lines_;
 };
 
 // The base of transports whose contexts connect over TCP sockets, and whose leases are in a LeaseTable.
