@@ -3,11 +3,11 @@
 #include "back_off.hpp"
 #include "name_server.hpp"
 #include "names.hpp"
+#include "support/silent_listener.hpp"
 
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -144,32 +144,10 @@ ServiceRecord record_of(const Node& node, std::uint16_t priority) {
     return {priority, 0, port, "localhost"};
 }
 
-// A host that accepts connections and never says a word.
-class Silent {
-  public:
-    Silent() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        address_.sin_family = AF_INET;
-        address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t bytes = sizeof address_;
-        EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address_), bytes), 0);
-        EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address_), &bytes), 0);
-        EXPECT_EQ(::listen(fd_.get(), 8), 0);
-    }
-    [[nodiscard]] std::uint16_t port() const { return ntohs(address_.sin_port); }
-    [[nodiscard]] bool was_dialled() const {
-        pollfd ready{fd_.get(), POLLIN, 0};
-        return ::poll(&ready, 1, 0) == 1;
-    }
-
-  private:
-    UniqueFd fd_;
-    sockaddr_in address_{};
-};
-
 TEST(service, members_join_by_the_records_even_if_the_first_host_is_silent) {
     const Node first = Node::listen("tcp://127.0.0.1:0").value();
     const Group group = Group::create(first).value();
-    const Silent silent;
+    const support::SilentListener silent;
     std::atomic<int> asked = 0;
     const NameServer server([&](const DnsMessage& question) {
         // The name comes into being after the first question.

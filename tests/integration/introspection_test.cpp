@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a node reports about itself, and to which peers.
 #include "integration/gate.hpp"
+#include "support/silent_listener.hpp"
 
 #include <cinnabar/base/log.hpp>
-#include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/share.hpp>
 #include <cinnabar/hl/stats.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -576,16 +574,9 @@ TEST(Introspection, ACallThatWaitsSaysForWhat) {
 }
 
 TEST(Introspection, ACallToASilentListenerIsConnecting) {
-    const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof name;
-    ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&name), bytes), 0);
-    ASSERT_EQ(::listen(silent.get(), 4), 0);
-    ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&name), &bytes), 0);
+    const support::SilentListener silent;
     const auto client = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
-    const Addr peer = client.lookup("tcp://127.0.0.1:" + std::to_string(ntohs(name.sin_port))).value();
+    const Addr peer = client.lookup("tcp://" + silent.host_and_port()).value();
     Future<int> call = client.call(echo, peer, 1).future();
     const auto seen = await_phase(client, "look.echo", false, CallPhase::connecting);
     EXPECT_EQ(seen.peer, peer.to_string());

@@ -5,12 +5,12 @@
 #include "support/folder.hpp"
 #include "support/log_watch.hpp"
 #include "support/missing_here.hpp"
+#include "support/silent_listener.hpp"
 #include "support/test_key.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/cinnabar.hpp>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -201,16 +201,9 @@ TEST(RefusedVersion, OneThatSpeaksNoTls13) {
     support::LogWatch log;
     log.allow("does not speak TLS 1.3");
     const support::Folder folder;
-    const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof own;
-    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&own), bytes), 0);
-    ASSERT_EQ(::listen(listener.get(), 1), 0);
-    ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&own), &bytes), 0);
+    const support::SilentListener listener;
     std::thread answers([&] {
-        const UniqueFd accepted(::accept(listener.get(), nullptr, nullptr));
+        const UniqueFd accepted(::accept(listener.fd(), nullptr, nullptr));
         std::array<char, 4096> hello{};
         if (::recv(accepted.get(), hello.data(), hello.size(), 0) <= 0) return;
         constexpr std::array<unsigned char, 7> protocol_version{21, 3, 3, 0, 2, 2, 70};  // a fatal alert
@@ -219,14 +212,14 @@ TEST(RefusedVersion, OneThatSpeaksNoTls13) {
     });
     NodeOptions options;
     options.transport.tls.key_file = support::put_key(folder, "key", "ann:" + std::string(64, 'a'));
-    const Connected client = Node::connect("tcps://127.0.0.1:" + std::to_string(ntohs(own.sin_port)), options).value();
+    const Connected client = Node::connect("tcps://" + listener.host_and_port(), options).value();
     const auto reply = client.node.call(echo, client.peer, 1, std::chrono::seconds(30)).wait();
     EXPECT_EQ(reply.code(), Errc::protocol);
     if (!reply) {
         const std::string told = reply.error().message();
         EXPECT_NE(told.find(": the peer does not speak TLS 1.3"), std::string::npos) << told;
     }
-    (void)::shutdown(listener.get(), SHUT_RDWR);
+    (void)::shutdown(listener.fd(), SHUT_RDWR);
     answers.join();
 }
 

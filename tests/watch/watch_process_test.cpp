@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar top`, `calls` and `page` as processes, connected to a node of the test.
 #include "integration/gate.hpp"
+#include "support/silent_listener.hpp"
 #include "terminal/exit_code.hpp"
 #include "tools/process.hpp"
 #include "watch/pseudo_terminal.hpp"
@@ -197,16 +198,9 @@ TEST_F(Watch, CallsTellOfARequestThatWaitsForAThreadOfItsPool) {
 }
 
 TEST(CallsProcess, TellsOfACallThatIsConnecting) {
-    const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof name;
-    ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&name), bytes), 0);
-    ASSERT_EQ(::listen(silent.get(), 4), 0);
-    ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&name), &bytes), 0);
+    const support::SilentListener silent;
     const Node client = open_to_anyone("tcp://127.0.0.1:0");
-    const Addr peer = client.lookup("tcp://127.0.0.1:" + std::to_string(ntohs(name.sin_port))).value();
+    const Addr peer = client.lookup("tcp://" + silent.host_and_port()).value();
     Future<int> call = client.call(echo, peer, 1).future();
     const std::string address = client.endpoints().front();
     EXPECT_TRUE(calls_say(address, "out   watch.echo", "connecting: the peer does not answer the dial"));
