@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads of a pool: each is woken when it is needed, and none is forgotten.
-#include "patience.hpp"
-
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -63,10 +64,11 @@ void write_dense(int file) {
     }
 }
 
-// Where the next data of the file begin; the size of the file if only a hole is left.
+// Where the next data of the file begin; the size of the file if only a hole is left. What cannot be told is data.
 std::uint64_t next_data(int file, std::uint64_t from, std::uint64_t size) {
     const off_t found = ::lseek(file, static_cast<off_t>(from), SEEK_DATA);
-    return found < 0 ? size : static_cast<std::uint64_t>(found);
+    if (found >= 0) return static_cast<std::uint64_t>(found);
+    return errno == ENXIO ? size : from;
 }
 
 std::uint64_t bytes_on_disk(const std::string& path) {
