@@ -11,10 +11,12 @@
 
 namespace cinnabar::hl {
 
-RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
-    : served_(served), request_(request), loop_(&served.node->loop_of(request.context())) {
-    started_us_ = loop_->now_us();
-    request.begins(started_us_);
+RequestState::RequestState(ServedBase& served, rpc::Request& request, Begins when) noexcept
+    : served_(served),
+      request_(request),
+      loop_(&served.node->loop_of(request.context())),
+      started_us_(loop_->now_us()) {
+    if (when == Begins::at_once) request.begins(started_us_);
     request.user_data = this;
     if (request.asks().traced()) begin_span();
 }
@@ -22,6 +24,11 @@ RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
 RequestState::~RequestState() {
     if (RequestScope* scope = scope_.load(std::memory_order_acquire)) served_.node->give_scope(*scope);
     request_.release();
+}
+
+void RequestState::begins() noexcept {
+    started_us_ = loop_->now_us();
+    request_.begins(started_us_);
 }
 
 NodeCore& RequestState::core() const noexcept { return *served_.node; }

@@ -22,11 +22,15 @@ struct RequestScope;
 // The state of a running handler that does not depend on its types. Lives as long as the handler runs.
 class CINNABAR_API RequestState {
   public:
-    // Takes over the reference to `request`.
-    RequestState(ServedBase& served, rpc::Request& request) noexcept;
+    // Takes over the reference to `request`. later: it waits for its handler until begins(), which is called once, on
+    // the thread on which the handler runs.
+    enum class Begins : bool { at_once, later };
+    RequestState(ServedBase& served, rpc::Request& request, Begins when = Begins::at_once) noexcept;
     ~RequestState();
     RequestState(const RequestState&) = delete;
     RequestState& operator=(const RequestState&) = delete;
+
+    void begins() noexcept;
 
     [[nodiscard]] rpc::Request& request() noexcept { return request_; }
     [[nodiscard]] NodeRef node() const noexcept;

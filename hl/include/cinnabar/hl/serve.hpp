@@ -204,7 +204,8 @@ struct Served : ServedBase {
 
   private:
     static detail::Root handle(Served& self, rpc::Request& request) {
-        RequestState state(self, request);
+        const bool on_pool = self.pool() != nullptr;
+        RequestState state(self, request, on_pool ? RequestState::Begins::later : RequestState::Begins::at_once);
         // If the arguments contain views, the request keeps its bytes until the end; otherwise the receive slot is
         // freed at once, without a copy.
         constexpr bool borrows = detail::borrows<true, Input>();
@@ -218,6 +219,7 @@ struct Served : ServedBase {
             state.answer_error(refused);
             co_return;
         }
+        if (on_pool) state.begins();
         try {
             if constexpr (!coroutine) {
                 const detail::TraceScope trace(state);
