@@ -25,6 +25,8 @@ constexpr std::uint32_t books_per_look = 64;
 constexpr std::uint32_t replies_per_look = 4;
 // A peer is idle if it has sent nothing for at least this long. Where there are few peers, four replies take far less.
 constexpr Microseconds idle_min{200};
+// The least time between two looks at all peers, for each of them: with many, looking would cost more than their calls.
+constexpr Microseconds look_interval_each{2};
 
 }  // namespace
 
@@ -128,7 +130,7 @@ void CreditPool::recall_idle() noexcept {
         if (!peers_.books.at(next_)) next_ = 0;
         if (next_ == 0) {
             if (now < turn_at_) return;
-            turn_at_ = after(now, idle_min);
+            turn_at_ = after(now, std::max(idle_min, look_interval_each * peers_.connections()));
         }
         PeerBook* const book = peers_.books.at(next_);
         if (!book) return;

@@ -31,7 +31,7 @@ SessionTransport::SessionTransport(const TransportOptions& options, Incarnation 
 }
 
 void SessionTransport::let_receive_slots_grow() noexcept {
-    constexpr std::uint64_t growth = 8;
+    constexpr std::uint64_t growth = 16;
     constexpr std::uint64_t most = ~std::uint32_t{0};
     limits_.receive_slots_max = static_cast<std::uint32_t>(std::min(growth * limits_.receive_slots, most));
 }

@@ -91,13 +91,13 @@ Limits limits_of(std::uint32_t slots, std::uint32_t slots_max) {
 }
 
 TEST(ReceiveSlots, GrowWithTheConnections) {
-    const Limits limits = limits_of(1024, 8192);
+    const Limits limits = limits_of(1024, 16'384);
     EXPECT_EQ(receive_slots_for(limits, 0), 1024u);
-    EXPECT_EQ(receive_slots_for(limits, 64), 1024u);
-    EXPECT_EQ(receive_slots_for(limits, 65), 1028u);
-    EXPECT_EQ(receive_slots_for(limits, 1064), 5024u);
-    EXPECT_EQ(receive_slots_for(limits, 16'384), 8192u);
-    EXPECT_EQ(receive_slots_for(limits, 0xffff'ffff), 8192u);
+    EXPECT_EQ(receive_slots_for(limits, 4), 1024u);
+    EXPECT_EQ(receive_slots_for(limits, 5), 1040u);
+    EXPECT_EQ(receive_slots_for(limits, 904), 15'424u);
+    EXPECT_EQ(receive_slots_for(limits, 16'384), 16'384u);
+    EXPECT_EQ(receive_slots_for(limits, 0xffff'ffff), 16'384u);
     EXPECT_EQ(receive_slots_for(limits_of(16, 128), 4), 16u) << "a few add nothing";
     EXPECT_EQ(receive_slots_for(limits_of(16, 128), 5), 20u);
 }

@@ -64,15 +64,15 @@ struct Limits {
     std::uint32_t receive_slots_max = 0;
 };
 
-// The number of receive slots of a context with that many connections. Each connection beyond those for which
-// receive_slots suffice adds room for its first credits and its control messages, so that many quiet connections leave
-// room for a busy one.
+// The number of receive slots of a context with that many connections. Each connection beyond a few adds room for its
+// control messages and some requests: many quiet connections leave room for a busy one, and many busy ones have several
+// requests on their way each, so that these share system calls and are not waited for one by one.
 [[nodiscard]] constexpr std::uint32_t receive_slots_for(const Limits& limits, std::uint32_t connections) noexcept {
-    constexpr std::uint32_t few_min = 4;
-    constexpr std::uint32_t each = 4;
-    const std::uint32_t few = larger_of(limits.receive_slots / 16, few_min);
+    constexpr std::uint32_t few = 4;
+    constexpr std::uint32_t each_min = 4;
     if (connections <= few || limits.receive_slots_max <= limits.receive_slots) return limits.receive_slots;
-    const std::uint64_t wanted = limits.receive_slots + std::uint64_t{each} * (connections - few);
+    const std::uint64_t each = larger_of(limits.receive_slots / 64, each_min);
+    const std::uint64_t wanted = limits.receive_slots + each * (connections - few);
     return static_cast<std::uint32_t>(smaller_of<std::uint64_t>(wanted, limits.receive_slots_max));
 }
 

@@ -48,7 +48,7 @@ class CINNABAR_API SessionTransport : public Transport {
     SessionTransport(const TransportOptions& options, Incarnation incarnation);
 
     // For transports that take memory for a message only when it arrives: lets the receive slots of a context grow with
-    // its connections, up to eight times TransportOptions::receive_slots.
+    // its connections, up to sixteen times TransportOptions::receive_slots.
     void let_receive_slots_grow() noexcept;
 
     TransportOptions options_;
