@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "file/dated.hpp"
 #include "file/read_entries.hpp"
 #include "file/stored_checksum.hpp"
 
@@ -8,6 +9,7 @@
 #include <cinnabar/files/source_file.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,7 +18,8 @@
 namespace cinnabar::files {
 namespace {
 
-bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+// Hundreds of steps of the clock that dates changes, so that small steps back of that clock do no harm.
+constexpr std::int64_t rest_seconds = 2;
 
 }  // namespace
 
@@ -27,6 +30,7 @@ Result<SourceFile> SourceFile::open(const std::string& path) {
 }
 
 Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
+    const ChangeTime now = change_clock();
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return file_error(errno, "cannot look at the file", name);
     if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
@@ -39,7 +43,8 @@ Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
     source.attributes_ = attributes_of(status);
     constexpr std::uint64_t disk_block_bytes = 512;
     source.sparse_ = static_cast<std::uint64_t>(status.st_blocks) * disk_block_bytes < source.bytes_;
-    source.changed_ = status.st_ctim;
+    source.stamp_ = stamp_of(status);
+    source.rested_ = changed_at(source.stamp_) < ChangeTime{now.seconds - rest_seconds, now.nanoseconds};
     return source;
 }
 
@@ -86,11 +91,9 @@ std::size_t SourceFile::read_some(std::uint64_t offset, Bytes to) const noexcept
 Result<void> SourceFile::settled() const {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return file_error(errno, "cannot look at the file", name_);
-    const Attributes now = attributes_of(status);
-    const bool settled = static_cast<std::uint64_t>(status.st_size) == bytes_ &&
-                         now.modified_s == attributes_.modified_s && now.modified_ns == attributes_.modified_ns &&
-                         same(status.st_ctim, changed_);
-    if (!settled) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
+    FileStamp now = stamp_of(status);
+    now.inode = stamp_.inode;  // some file systems in user space number their files anew
+    if (now != stamp_) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
     std::byte beyond{};
     ssize_t count = 0;
     do {
@@ -100,5 +103,7 @@ Result<void> SourceFile::settled() const {
     if (count > 0) return Error{Errc::bad_checksum, "the file is longer than its size says", printable(name_)};
     return {};
 }
+
+bool SourceFile::tells_changes() const noexcept { return rested_ && dates_changes(file_.get(), stamp_); }
 
 }  // namespace cinnabar::files

@@ -9,9 +9,8 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/file_stamp.hpp>
 #include <cinnabar/files/verified.hpp>
-
-#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +52,12 @@ class CINNABAR_API SourceFile {
     // in /proc.
     [[nodiscard]] Result<void> settled() const;
 
+    // The state of the file when it was opened.
+    [[nodiscard]] const FileStamp& stamp() const noexcept { return stamp_; }
+    // Whether every write(2) since then gives the file another stamp. False also if the file was changed in the last
+    // two seconds before it was opened.
+    [[nodiscard]] bool tells_changes() const noexcept;
+
   private:
     SourceFile() = default;
     UniqueFd file_;
@@ -60,7 +65,8 @@ class CINNABAR_API SourceFile {
     std::uint64_t bytes_ = 0;
     Attributes attributes_;  // without the extended ones
     bool sparse_ = false;
-    timespec changed_{};
+    FileStamp stamp_;
+    bool rested_ = false;  // it was not changed in the last two seconds before
 };
 
 }  // namespace cinnabar::files

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a file was changed in between, told by the time of its last change (ctime): which file systems date each
+// change, and from when on a later change has a later time.
+#pragma once
+
+#include <cinnabar/files/file_stamp.hpp>
+
+#include <sys/stat.h>
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+namespace cinnabar::files {
+
+[[nodiscard]] FileStamp stamp_of(const struct stat& status) noexcept;
+
+// The clock that the kernel dates changes with. It moves on every few milliseconds, so several changes may have one
+// time: a stamp is final only if the clock had left the time of the last change when the stamp was taken.
+struct ChangeTime {
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+    friend auto operator<=>(const ChangeTime&, const ChangeTime&) = default;
+};
+[[nodiscard]] ChangeTime change_clock() noexcept;
+[[nodiscard]] ChangeTime changed_at(const FileStamp& stamp) noexcept;
+
+// Whether the file system of the open file dates every write(2), by the clock of this host and in steps far below a
+// second. False for file systems that are not known to do so, such as those of a network.
+[[nodiscard]] bool dates_changes(int fd, const FileStamp& stamp) noexcept;
+
+// The stamp of a file that nobody writes to any more: every later change gives it another one. Waits up to 50 ms for
+// the clock. Empty: changes cannot be told here.
+[[nodiscard]] std::optional<FileStamp> final_stamp(int fd) noexcept;
+
+}  // namespace cinnabar::files
