@@ -93,7 +93,8 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
                          "Move files also when they are the same by size, time and mode, or by their stored checksum");
     command
         .add_flag("-c,--checksum", options.by_content,
-                  "Skip files whose content is the same, whatever their times are: both sides read all")
+                  "Skip files whose content is the same, whatever their times are: both sides read all, also of what "
+                  "an interrupted save left")
         ->excludes(ignore_times);
     command.add_flag("-W,--whole-file", options.whole,
                      "Send all of a file that replaces another, not only the blocks that differ");

@@ -8,12 +8,15 @@
 
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/files/source_file.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -27,31 +30,57 @@ constexpr std::uint64_t claim_window = 16u << 10;
 struct ClaimingClientTest : HandmadeServer {
     const std::string content = support::pattern(40 * claim_window + 7);
     std::uint64_t resumed_bytes = content.size();
+    std::uint64_t proven_bytes = 0;
     std::function<std::uint32_t(const ClaimIn&)> has = [](const ClaimIn& in) {
         return static_cast<std::uint32_t>(in.checksums.size());
     };
     std::vector<std::uint64_t> claimed;  // the checksums of all claims
     unsigned claims = 0;
-    std::vector<std::uint64_t> windows;  // offsets
+    std::vector<std::uint64_t> windows;                // offsets
+    std::vector<std::optional<std::uint64_t>> so_far;  // of these windows
     std::uint64_t committed = 0;
+    static constexpr std::uint64_t whole_sum = 42;  // as the server says
 
     void SetUp() override {
         begin(claim_window, content);
-        serve(open_rpc, [this](const OpenIn&) { return OpenOut{1, resumed_bytes, 0}; });
+        serve(open_rpc, [this](const OpenIn&) { return OpenOut{1, resumed_bytes, 0, proven_bytes}; });
         serve(claim_rpc, [this](const ClaimIn& in) {
-            EXPECT_EQ(in.offset, claimed.size() * claim_window);
+            EXPECT_EQ(in.offset, proven_bytes + claimed.size() * claim_window);
             ++claims;
             claimed.insert(claimed.end(), in.checksums.begin(), in.checksums.end());
             return ClaimOut{has(in)};
         });
         serve(window_rpc, [this](hl::Request<WindowIn> request) {
             windows.push_back(request->offset);
+            so_far.push_back(request->so_far);
             return WindowOut{0};
         });
-        serve(commit_rpc, [this](const CommitIn& in) { committed = in.checksum; });
+        serve(commit_rpc, [this](const CommitIn& in) {
+            committed = in.checksum;
+            return CommitOut{whole_sum};
+        });
     }
 
-    Result<Moved> save() { return hl::sync_wait(client->save(folder.at("a"), "a")); }
+    Result<Moved> save(const SaveMode& mode = {}) { return hl::sync_wait(client->save(folder.at("a"), "a", mode)); }
+    // Waits until changes of the file can be told. False: never.
+    [[nodiscard]] bool rests() const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (std::chrono::steady_clock::now() < end) {
+            if (SourceFile::open(folder.at("a")).value().tells_changes()) return true;
+            (void)::poll(nullptr, 0, 10);
+        }
+        return false;
+    }
+    [[nodiscard]] std::uint64_t sum_between(std::uint64_t begin, std::uint64_t end) const {
+        return block_checksum(as_bytes(std::string_view(content).substr(begin, end - begin)));
+    }
+    // The checksums of the sent windows are those of the file from `proven_bytes` on.
+    void expect_sums_so_far() const {
+        for (std::size_t i = 0; i < windows.size(); ++i) {
+            const auto end = std::min<std::uint64_t>(windows[i] + claim_window, content.size());
+            EXPECT_EQ(so_far[i], sum_between(proven_bytes, end)) << windows[i];
+        }
+    }
     [[nodiscard]] std::uint64_t checksum_of(std::size_t window) const {
         return block_checksum(as_bytes(std::string_view(content).substr(window * claim_window, claim_window)));
     }
@@ -92,6 +121,56 @@ TEST_F(ClaimingClientTest, AServerThatHasNothingAfterAllIsSentAll) {
     EXPECT_EQ(saved->had_bytes, 0u);
     EXPECT_EQ(windows.size(), 41u);
     EXPECT_EQ(committed, block_checksum(as_bytes(content)));
+    EXPECT_EQ(saved->checksum, committed) << "the client's own, whatever the server says";
+    expect_sums_so_far();
+}
+
+TEST_F(ClaimingClientTest, BehindWhatIsProvenWindowsAreClaimedAndSent) {
+    if (!rests()) GTEST_SKIP() << "this file system is not known to date changes";
+    proven_bytes = 10 * claim_window;
+    resumed_bytes = 20 * claim_window;
+    const auto saved = save();
+    ASSERT_TRUE(saved.ok()) << saved.error().message();
+    EXPECT_EQ(saved->had_bytes, 20 * claim_window);
+    EXPECT_EQ(saved->sent_bytes, content.size() - 20 * claim_window);
+    ASSERT_EQ(claimed.size(), 10u);
+    for (std::size_t i = 0; i < claimed.size(); ++i) EXPECT_EQ(claimed[i], checksum_of(10 + i)) << i;
+    EXPECT_EQ(windows.size(), 21u);
+    expect_sums_so_far();
+    EXPECT_EQ(committed, sum_between(proven_bytes, content.size()));
+    EXPECT_EQ(saved->checksum, whole_sum) << "only the server knows it";
+}
+
+TEST_F(ClaimingClientTest, WhatIsProvenToItsEndIsCommitted) {
+    if (!rests()) GTEST_SKIP() << "this file system is not known to date changes";
+    proven_bytes = content.size();
+    const auto saved = save();
+    ASSERT_TRUE(saved.ok()) << saved.error().message();
+    EXPECT_EQ(saved->had_bytes, content.size());
+    EXPECT_EQ(claims, 0u);
+    EXPECT_TRUE(windows.empty());
+    EXPECT_EQ(committed, block_checksum({}));
+}
+
+TEST_F(ClaimingClientTest, AServerThatCannotHaveProvenThatEndsTheSave) {
+    proven_bytes = claim_window;
+    EXPECT_EQ(save().code(), Errc::protocol) << "the file is too new for that";
+    if (!rests()) GTEST_SKIP() << "this file system is not known to date changes";
+    SaveMode all;
+    all.rereads = true;
+    EXPECT_EQ(save(all).code(), Errc::protocol);
+    SaveMode unchecked;
+    unchecked.checked = false;
+    EXPECT_EQ(save(unchecked).code(), Errc::protocol);
+    for (const std::uint64_t bytes : {claim_window + 1, 41 * claim_window, ~std::uint64_t{0}}) {
+        proven_bytes = bytes;
+        EXPECT_EQ(save().code(), Errc::protocol) << bytes;
+    }
+    proven_bytes = 2 * claim_window;
+    resumed_bytes = claim_window;
+    EXPECT_EQ(save().code(), Errc::protocol);
+    EXPECT_TRUE(windows.empty());
+    EXPECT_EQ(claims, 0u);
 }
 
 TEST_F(ClaimingClientTest, AServerThatHasMoreThanTheFileIsClaimedTheFileOnly) {

@@ -66,7 +66,7 @@ struct PushingClientTest : testing::Test {
             co_return co_await request.node().sleep_for(std::chrono::hours(1));
         });
         serves(open_rpc, [](const OpenIn&) { return OpenOut{1}; });
-        serves(commit_rpc, [](const CommitIn&) {});
+        serves(commit_rpc, [](const CommitIn&) { return CommitOut{}; });
         serves(abort_rpc, [](const AbortIn&) {});
     }
     using Push = std::function<hl::Task<Result<void>>(hl::Request<PushIn> request)>;

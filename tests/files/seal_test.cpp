@@ -78,6 +78,8 @@ TEST_F(SealTest, NothingOfItCanBeChanged) {
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.replace = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.checked = false; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.compares = true; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.source[31] = 1; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.rereads = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.number += 1; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.token.low += 1; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.mac[31] ^= 1; })).ok());
@@ -170,6 +172,9 @@ TEST_F(SealTest, TheChecksumsOfBlocksCannotBeChanged) {
     };
     EXPECT_EQ(there.check(with(sent, {1, 3})).code(), Errc::permission);
     EXPECT_EQ(there.check(with(sent, {1})).code(), Errc::permission);
+    WindowIn with_sum = sent;
+    with_sum.so_far = 0;
+    EXPECT_EQ(there.check(with_sum).code(), Errc::permission);
     EXPECT_TRUE(there.check(sent).ok());
     ClaimIn claim;
     claim.checksums = {1, 2};

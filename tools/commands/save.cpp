@@ -21,8 +21,8 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
     std::error_code unknown;  // an error is reported when the file is saved
     if (const auto size = std::filesystem::file_size(path, unknown); !unknown) file.bytes = size;
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
-    const files::SaveMode mode{existing,         options.push, options.checksum, options.preserve,
-                               options.extended, false,        options.sync,     options.whole};
+    const files::SaveMode mode{existing, options.push, options.checksum, options.preserve,  options.extended,
+                               false,    options.sync, options.whole,    options.by_content};
     Errand errand{file, [path, name, mode, &bar](files::Client& session, bool again) {
                       auto how = mode;
                       how.again = again;

@@ -19,7 +19,8 @@ class SavePlanner {
         : saved_(saved),
           existing_(options.replace ? files::Existing::replace : files::Existing::keep),
           options_(options),
-          mode_{existing_, options.push, options.checksum, true, options.extended, false, options.sync, options.whole},
+          mode_{existing_,    options.push,  options.checksum,  true, options.extended, false,
+                options.sync, options.whole, options.by_content},
           tree_(std::make_shared<const files::SourceTree>(std::move(tree))),
           plan_(plan),
           bar_(bar) {}

@@ -138,8 +138,8 @@ class GroupSave {
             co_return files::Moved{};
         }
         // Copies get the source's mode and time, so that equal copies are recognized.
-        const files::SaveMode mode{existing,          options_.push, options_.checksum, true,
-                                   options_.extended, false,         options_.sync,     options_.whole};
+        const files::SaveMode mode{existing,      options_.push,  options_.checksum,  true, options_.extended, false,
+                                   options_.sync, options_.whole, options_.by_content};
         auto saving =
             client.save(source.open, source.entry.name, mode, [this](std::uint64_t moved) { bar_.add_bytes(moved); });
         co_return co_await std::move(saving);

@@ -69,6 +69,7 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     reserved_ = other.reserved_;
     bytes_ = other.bytes_;
     journal_ = std::move(other.journal_);
+    found_ = other.found_;
     journal_interval_ = other.journal_interval_;
     flushed_ = other.flushed_;
     return *this;

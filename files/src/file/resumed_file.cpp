@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resumable files: continuing from remains, and leaving remains.
+#include "file/arriving_sum.hpp"
 #include "file/checksum.hpp"
+#include "file/dated.hpp"
 #include "file/journal.hpp"
 #include "file/staging.hpp"
 
@@ -86,11 +88,11 @@ Result<bool> NewFile::find_block(std::uint64_t offset, Bytes to, std::uint64_t c
 
 // The journal has the same checksum, or all from `offset` on was cut off: so the claimed one decides.
 Result<bool> NewFile::verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum, Bytes scratch,
-                                   Checksum& whole) {
+                                   ArrivingSum& sum) {
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
     if (offset >= resumed_bytes()) return false;
     Checksum block;
-    Checksum with_block = whole;
+    ArrivingSum with_block = sum;
     for (std::uint64_t done = 0; done < bytes;) {
         const auto count = std::min<std::uint64_t>(scratch.size(), bytes - done);
         const Bytes piece = scratch.first(static_cast<std::size_t>(count));
@@ -100,7 +102,7 @@ Result<bool> NewFile::verify_block(std::uint64_t offset, std::uint64_t bytes, st
         done += piece.size();
     }
     if (block.digest() != checksum) return false;
-    whole = std::move(with_block);
+    sum = std::move(with_block);
     return true;
 }
 
@@ -110,11 +112,14 @@ std::shared_ptr<Journal> NewFile::due_journal() {
     return journal_ && journal_->is_due(journal_interval_) ? journal_ : nullptr;
 }
 
-void NewFile::park() noexcept {
+void NewFile::park(const Left& left) noexcept {
     if (!journal_ || staged_name_.empty()) return discard();
     journal_->checkpoint();
     if (!journal_->failure() || journal_->blocks() == 0) return discard();
     release_reserved(file_->get());
+    if (left) {
+        if (const auto state = final_stamp(file_->get())) left(*state);
+    }
     staged_name_.clear();
     journal_.reset();
     file_.reset();

@@ -191,6 +191,7 @@ Result<void> Root::resume(NewFile& file, std::uint64_t bytes, std::uint32_t mode
     file.file_ = std::move(part->file);
     file.journal_ = std::move(part->journal);
     file.staged_name_ = std::move(part->name);
+    file.found_ = part->found;
     file.journal_->set_resumed_bytes(part->kept_bytes);
     file.journal_interval_ = resumable.interval;
     file.bytes_ = bytes;

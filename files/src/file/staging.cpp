@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/staging.hpp"
 
+#include "file/dated.hpp"
 #include "file/naming.hpp"
 #include "file/own_file.hpp"
 #include "file/read_entries.hpp"
@@ -211,9 +212,12 @@ Result<std::optional<Part>> open_part(const std::shared_ptr<const UniqueFd>& sta
         }
         if (!is_still_there(staging->get(), names.part, opened->get())) continue;
         auto file = std::make_shared<const UniqueFd>(*std::move(opened));
+        struct stat found {};
+        if (::fstat(file->get(), &found) != 0) return file_error(errno, "cannot look at the staged file", head.name);
         auto journal = Journal::resume(staging, names.journal, file, head);
         const auto kept = journal ? keep_promised(file->get(), *journal) : Result<std::uint64_t>(Errc::not_found);
-        if (kept) return std::optional<Part>(Part{std::move(file), std::move(journal), *kept, names.part});
+        if (kept)
+            return std::optional<Part>(Part{std::move(file), std::move(journal), *kept, names.part, stamp_of(found)});
         (void)::unlinkat(staging->get(), names.journal.c_str(), 0);
         (void)::unlinkat(staging->get(), names.part.c_str(), 0);
     }

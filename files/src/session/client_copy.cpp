@@ -198,7 +198,7 @@ hl::Task<Result<std::uint64_t>> ClientSession::Copying::finish(Sync sync) {
     commit.checksum = finished->checksum;
     commit.synced = sync != Sync::none;
     to.seals_.stamp(commit);
-    Result<void> committed = co_await to.node_.call(commit_rpc, to.server_, commit, commit_deadline);
+    Result<CommitOut> committed = co_await to.node_.call(commit_rpc, to.server_, commit, commit_deadline);
     if (!committed) co_return call_error(copied_to, std::move(committed).error(), to.server_);
     co_return finished->checksum;
 }

@@ -5,6 +5,7 @@
 #include "file/journal.hpp"
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
+#include "session/source_mark.hpp"
 #include "session/waiting.hpp"
 
 #include <cinnabar/files/source_file.hpp>
@@ -16,6 +17,19 @@
 
 namespace cinnabar::files {
 
+namespace {
+
+// Whether the answer to an open call can be right about what is proven.
+bool may_be_proven(const OpenIn& open, const OpenOut& opened, std::uint64_t window_bytes) noexcept {
+    const std::uint64_t proven = opened.proven_bytes;
+    if (proven == 0) return true;
+    const bool whole_windows = proven == open.bytes || proven % window_bytes == 0;
+    return open.source != SourceMark{} && !open.rereads && whole_windows && proven <= open.bytes &&
+           proven <= opened.resumed_bytes;
+}
+
+}  // namespace
+
 // A file being sent. Shared by the lanes that send its windows; lives in the task that started them.
 struct ClientSession::Sending {
     ClientSession& client;
@@ -24,14 +38,15 @@ struct ClientSession::Sending {
     SaveMode mode;
     BytesMoved progress;
     Share share;
-    std::uint64_t resumed_bytes;  // bytes that the server already had, as it claims
-    std::uint64_t basis_bytes;    // the same, from an older version
-    std::uint64_t had_bytes = 0;  // bytes that the server had and did not need again
+    std::uint64_t resumed_bytes;             // bytes that the server already had, as it claims
+    std::uint64_t basis_bytes;               // the same, from an older version
+    std::uint64_t proven_bytes;              // of resumed_bytes: need not be read
+    std::uint64_t had_bytes = proven_bytes;  // bytes that the server had and did not need again
     std::uint64_t sent_bytes = 0;
     Sequence reading{};
     Sequence passing{};  // windows are sent in file order, as the server handles them
-    Checksum sum{};
-    std::uint64_t next = 0;
+    Checksum sum{};      // of what was read, from proven_bytes on
+    std::uint64_t next = proven_bytes;
     bool claims_end = false;  // the server lacks some of what was claimed, or did not answer
     std::optional<Error> failure{};
 
@@ -51,11 +66,12 @@ struct ClientSession::Sending {
     // Windows that the server has, as it said, by their checksums.
     struct Claim {
         ClaimIn in;
-        std::vector<Checksum> sums;  // of the file before each of these windows, and after the last one
+        std::vector<Checksum> sums;  // `sum` before each of these windows, and after the last one
     };
     // Claims the windows that the server has, up to the first one that it turns out not to have.
     [[nodiscard]] hl::Task<Result<void>> claim_windows();
-    // Reads the next windows to be claimed. `before`: the sum of the file up to `offset`. Ends early with claims_end.
+    // Reads the next windows to be claimed. `before`: the sum of what was read up to `offset`. Ends early with
+    // claims_end.
     [[nodiscard]] hl::Task<Result<Claim>> read_claim(std::uint64_t offset, Checksum before);
     // Adds a window to the claim.
     [[nodiscard]] Result<void> sum_claimed(Claim& claim, std::uint64_t offset, Bytes scratch) const;
@@ -67,7 +83,11 @@ struct ClientSession::Sending {
     // Finds out whether parts of a window, or all of it, lie in holes. If all of it does, tells the server.
     enum class Holes : std::uint8_t { none, parts, all };
     [[nodiscard]] hl::Task<Result<Holes>> pass_hole(std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<Buffer>> read_window(std::uint64_t offset);
+    struct Window {
+        Buffer buffer;
+        std::optional<std::uint64_t> so_far;  // WindowIn::so_far
+    };
+    [[nodiscard]] hl::Task<Result<Window>> read_window(std::uint64_t offset);
     // `holed`: sends the checksums of all blocks, so that the server does not pull blocks of zeros.
     [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset, bool holed);
     // Sends the window by a push: the server answers with a fill call that grants a buffer, which fill() writes into.
@@ -89,6 +109,9 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     open.replace = mode.existing == Existing::replace;
     open.checked = mode.checked;
     open.compares = mode.checked && compares_blocks(mode.existing, mode.whole, open.bytes);
+    open.rereads = mode.rereads;
+    if (mode.checked && open.bytes / window_bytes_ >= resumed_windows_min)
+        open.source = co_await disk_.run([&source] { return mark_of(*source); });
     seals_.stamp(open);
     auto opened = co_await node_.call(open_rpc, server_, open, open_deadline);
     if (!opened) {
@@ -100,7 +123,14 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
 
     const std::shared_ptr<Sending> file(new Sending{*this, *std::move(source), opened->file, mode, std::move(progress),
                                                     Share(*buffers_, part_), opened->resumed_bytes,
-                                                    open.compares ? opened->basis_bytes : 0});
+                                                    open.compares ? opened->basis_bytes : 0, opened->proven_bytes});
+    if (!may_be_proven(open, *opened, window_bytes_)) {
+        co_await give_up(file->file);
+        co_return Error{Errc::protocol, "the server has more of the file than it can have proven"};
+    }
+    file->reading.advance(file->proven_bytes);
+    file->passing.advance(file->proven_bytes);
+    if (file->progress && file->proven_bytes > 0) file->progress(file->proven_bytes);
     if (mode.push) pushing_.emplace(file->file, file);
     Result<void> sent = co_await file->send_windows();
     pushing_.erase(file->file);
@@ -114,7 +144,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     commit.synced = mode.sync != Sync::none;
     if (mode.checked) commit.checksum = file->sum.digest();
     seals_.stamp(commit);
-    auto committed = co_await node_.call(commit_rpc, server_, commit, commit_deadline);
+    Result<CommitOut> committed = co_await node_.call(commit_rpc, server_, commit, commit_deadline);
     if (!committed) {
         Error error = in_the_middle(std::move(committed).error());
         if (!mode.again || error.code != Errc::exists) co_return error;
@@ -123,7 +153,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
         co_return co_await std::move(finding);
     }
     Moved moved{open.bytes, file->had_bytes, file->sent_bytes, {}};
-    if (mode.checked) moved.checksum = commit.checksum;
+    if (mode.checked) moved.checksum = file->proven_bytes > 0 ? committed->checksum : commit.checksum;
     co_return moved;
 }
 
@@ -187,11 +217,11 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
 // While the server compares the windows of one claim, the next ones are read. The turn to read is kept all the time:
 // the sum of the file goes back to the first window that the server does not have, which is then read again.
 hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
-    const Errc turn = co_await reading.reach(0);
+    const Errc turn = co_await reading.reach(next);
     if (turn == Errc::invalid_argument)
         co_return Error{Errc::protocol, "the server asked for a window of the file before it was sent"};
     if (turn != Errc::ok) co_return turn;
-    Result<Claim> claim = co_await read_claim(0, sum);
+    Result<Claim> claim = co_await read_claim(next, sum);
     while (claim && !claim->in.checksums.empty()) {
         const std::size_t windows = claim->in.checksums.size();
         const std::uint64_t begin = claim->in.offset;
@@ -264,7 +294,7 @@ hl::Task<Result<std::uint32_t>> ClientSession::Sending::send_claim(ClaimIn& in) 
 
 hl::Task<Result<void>> ClientSession::Sending::send_windows() {
     // Of a sparse file holes are not read, so its windows are offered one by one.
-    if (resumed_bytes > 0 && mode.checked && !source.sparse()) {
+    if (resumed_bytes > proven_bytes && mode.checked && !source.sparse()) {
         Result<void> claimed = co_await claim_windows();
         if (!claimed) co_return claimed;
     }
@@ -307,15 +337,16 @@ hl::Task<Result<ClientSession::Sending::Holes>> ClientSession::Sending::pass_hol
     if (!source.sparse()) co_return Holes::none;
     const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
     if (const Errc turn = co_await reading.reach(offset); turn != Errc::ok) co_return turn;
-    const Holes holes = co_await client.disk_.run([this, offset, bytes] {
+    WindowIn window;
+    const Holes holes = co_await client.disk_.run([this, offset, bytes, &window] {
         if (!source.is_hole(offset, bytes)) return source.has_hole(offset, bytes) ? Holes::parts : Holes::none;
         if (mode.checked) sum.update_zeros(bytes);
+        if (mode.checked) window.so_far = sum.digest();
         return Holes::all;
     });
     // if not all is a hole: the task that reads the window takes the turn again
     reading.advance(holes == Holes::all ? offset + bytes : offset);
     if (holes != Holes::all) co_return holes;
-    WindowIn window;
     window.file = file;
     window.offset = offset;
     window.hole = true;
@@ -329,36 +360,40 @@ hl::Task<Result<ClientSession::Sending::Holes>> ClientSession::Sending::pass_hol
     co_return Holes::all;
 }
 
-hl::Task<Result<Buffer>> ClientSession::Sending::read_window(std::uint64_t offset) {
+hl::Task<Result<ClientSession::Sending::Window>> ClientSession::Sending::read_window(std::uint64_t offset) {
     const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
     const Errc turn = co_await reading.reach(offset);
     if (turn == Errc::invalid_argument)
         co_return Error{Errc::protocol, "the server asked for a window of the file more than once"};
     if (turn != Errc::ok) co_return turn;
     Result<Buffer> buffer = co_await client.buffers_->take(share);
-    if (!buffer) co_return buffer;
-    const Bytes content = buffer->bytes().first(bytes);
-    Result<void> got = co_await client.disk_.run([this, content, offset] {
+    if (!buffer) co_return std::move(buffer).error();
+    Window window{*std::move(buffer), {}};
+    const Bytes content = window.buffer.bytes().first(bytes);
+    Result<void> got = co_await client.disk_.run([this, content, offset, &window] {
         auto outcome = source.read(offset, content);
         if (outcome && mode.checked) sum.update(content);
+        if (outcome && mode.checked) window.so_far = sum.digest();
         return outcome;
     });
     if (!got) co_return std::move(got).error();
     reading.advance(offset + bytes);
-    co_return buffer;
+    co_return Result<Window>(std::move(window));
 }
 
 hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset, bool holed) {
-    Result<Buffer> buffer = co_await read_window(offset);
-    if (!buffer) co_return std::move(buffer).error();
+    Result<Window> read = co_await read_window(offset);
+    if (!read) co_return std::move(read).error();
+    const Buffer& buffer = read->buffer;
     const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
     WindowIn window;
     window.file = file;
     window.offset = offset;
-    window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
+    window.so_far = read->so_far;
+    window.window = hl::Bulk(buffer.region().slice(0, bytes), na::Access::read);
     std::uint64_t zeros = 0;
     if (offers(offset) || holed) {
-        const ConstBytes content = buffer->bytes().first(bytes);
+        const ConstBytes content = buffer.bytes().first(bytes);
         zeros = co_await client.disk_.run([this, &window, offset, content, holed] {
             const std::uint64_t in_blocks = holed ? zero_block_bytes(content) : 0;
             if (offset < resumed_bytes) window.checksum = block_checksum(content);
@@ -410,17 +445,17 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
     const std::uint64_t offset = request->offset;
     if (offset >= file->source.bytes() || offset % window_bytes_ != 0)
         co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
-    Result<Buffer> buffer = co_await file->read_window(offset);
+    Result<Sending::Window> window = co_await file->read_window(offset);
     Result<void> filled;
-    if (buffer) {
+    if (window) {
         hl::TransferOptions options;
         options.notify = request->notice;
         options.deadline = fill_deadline;
         const std::uint64_t bytes = std::min(window_bytes_, file->source.bytes() - offset);
-        const auto moved = co_await request->buffer.push(buffer->region().slice(0, bytes), options);
+        const auto moved = co_await request->buffer.push(window->buffer.region().slice(0, bytes), options);
         if (!moved) filled = moved.error();
     } else {
-        filled = std::move(buffer).error();
+        filled = std::move(window).error();
     }
     if (filled) co_return filled;
     // If the fill call was canceled, the server no longer needs it or is lost; the push call reports the reason.

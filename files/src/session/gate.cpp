@@ -23,10 +23,10 @@ MacText Gate::tag_text(const Nonce& client, const Challenge& challenge, const na
 }
 
 Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
-    static_assert(protocol_version == 8, "the error names it");
+    static_assert(protocol_version == 9, "the error names it");
     if (in.version != protocol_version)
         return Error{Errc::unsupported,
-                     "the server speaks version 8 of the protocol, and the client another one: use the same release of "
+                     "the server speaks version 9 of the protocol, and the client another one: use the same release of "
                      "Cinnabar on both sides"};
     HelloOut out;
     out.version = protocol_version;

@@ -3,6 +3,8 @@
 // and the guarantees of each side; change both together.
 #pragma once
 
+#include "session/source_mark.hpp"
+
 #include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
@@ -21,7 +23,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 8;
+inline constexpr std::uint32_t protocol_version = 9;
 
 // --- opening a session
 
@@ -87,6 +89,8 @@ struct OpenIn {
     bool replace = false;
     bool checked = true;    // the commit carries a checksum
     bool compares = false;  // skip blocks that equal those of the file with this name
+    SourceMark source{};    // of the file on the client's disk and its state; zeros: unknown
+    bool rereads = false;   // OpenOut::proven_bytes is to be 0
 };
 struct OpenOut {
     std::uint64_t file = 0;  // identifies the file in later calls
@@ -97,6 +101,10 @@ struct OpenOut {
     // Size of the existing file of this name. The client lends windows below this size, too, and sends the checksums of
     // their blocks; the server pulls only the blocks that differ.
     std::uint64_t basis_bytes = 0;
+    // Of resumed_bytes, whole windows from the beginning that this server has compared with the client's checksums when
+    // they arrived from the same source, in the same state, and that nobody has changed since. They count as received:
+    // the client begins behind them, and all checksums that it sends from then on begin there, too.
+    std::uint64_t proven_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
 
@@ -109,6 +117,9 @@ struct WindowIn {
     // block_checksums() of this window if it is below basis_bytes, or if the file is sparse: the server pulls no blocks
     // that it has, or that are zeros. May be empty.
     std::vector<std::uint64_t> blocks;
+    // XXH3 of the file from proven_bytes to the end of this window, if the client knows it. The server compares it with
+    // what it has before it writes the window.
+    std::optional<std::uint64_t> so_far;
     hl::Bulk window;  // readable
 };
 struct WindowOut {
@@ -156,11 +167,14 @@ inline constexpr hl::Rpc<void(FillIn)> fill_rpc{"cinnabar.save.fill"};
 struct CommitIn {
     Seal seal;
     std::uint64_t file = 0;
-    std::uint64_t checksum = 0;  // 64-bit XXH3 of the whole file, if checked
+    std::uint64_t checksum = 0;  // 64-bit XXH3 of the file from proven_bytes to its end, if checked
     bool synced = true;
 };
+struct CommitOut {
+    std::uint64_t checksum = 0;  // 64-bit XXH3 of the whole file, if checked
+};
 // Answered when the file was renamed into place and, if `synced`, is on disk.
-inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
+inline constexpr hl::Rpc<CommitOut(CommitIn)> commit_rpc{"cinnabar.save.commit"};
 
 // --- saving many small files at once
 

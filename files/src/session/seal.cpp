@@ -50,13 +50,13 @@ MacText describe(const OpenIn& in) {
     MacText text = operation(open_rpc);
     add(text.add_text(in.name).add(in.bytes), in.attributes);
     text.add(in.exact ? 1 : 0).add(in.sparse ? 1 : 0).add(in.replace ? 1 : 0).add(in.checked ? 1 : 0);
-    return text.add(in.compares ? 1 : 0);
+    return text.add(in.compares ? 1 : 0).add(in.source).add(in.rereads ? 1 : 0);
 }
 
 MacText describe(const WindowIn& in) {
     MacText text = operation(window_rpc).add(in.file).add(in.offset);
     add(text.add(in.hole ? 1 : 0).add(in.checksum), in.blocks);
-    return text.add(in.window.size());
+    return text.add(in.so_far ? 1 : 0).add(in.so_far.value_or(0)).add(in.window.size());
 }
 
 MacText describe(const ClaimIn& in) {

@@ -283,6 +283,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     if (request->exact) file->keep(request->attributes);
     saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, root_, *std::move(file), request->bytes,
                            request->checked, request->sparse);
+    if (request->checked) saving->upload->use_known(known_, request->source, request->rereads);
     auto basis = co_await basis_of(*request, request.source());
     if (basis) saving->upload->compare_with(*std::move(basis));
     if ((*session)->ended) co_return Errc::canceled;
@@ -290,6 +291,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     out.file = next_file_++;
     out.resumed_bytes = saving->upload->resumed_bytes();
     out.basis_bytes = saving->upload->basis_bytes();
+    out.proven_bytes = saving->upload->proven_bytes();
     (*session)->savings.emplace(out.file, saving);
     co_return out;
 }
@@ -327,7 +329,7 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         saving->upload->close(may.error());
         outcome = std::move(may).error();
     } else if (request->hole) {
-        Result<void> left = co_await saving->upload->receive_hole(request->offset);
+        Result<void> left = co_await saving->upload->receive_hole(*request);
         if (!left) outcome = std::move(left).error();
     } else {
         const std::uint64_t bytes = request->window.size();
@@ -338,8 +340,10 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         if (paced && had) charge_rate(**session, outcome ? bytes - std::min(bytes, outcome->had_bytes) : bytes);
     }
     if (outcome) co_return outcome;
+    const bool first = (*session)->savings.contains(request->file);
     give_up(**session, request->file, outcome.error());
-    co_return to_remote(outcome.error());
+    if (!first || outcome.code() != Errc::bad_checksum) co_return to_remote(outcome.error());
+    co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
 }
 
 hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
@@ -364,7 +368,7 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
     co_return to_remote(outcome.error());
 }
 
-hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
+hl::Task<Result<CommitOut>> Service::commit(hl::Request<CommitIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
@@ -375,22 +379,24 @@ hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
     const auto& name = saving->claim.name();
     NewFile::BeforeNaming before;
     if (hooks_.before_naming) {
-        before = [this, &saving, &request](int fd) {
+        before = [this, &saving](int fd) {
             StagedFile staged{saving->claim.name(), saving->upload->bytes(), {}, fd};
-            if (saving->upload->checked()) staged.checksum = request->checksum;
+            if (saving->upload->checked()) staged.checksum = saving->upload->checksum();
             return hooks_.before_naming(staged);
         };
     }
     Result<void> outcome = co_await saving->upload->commit(request->checksum, before, request->synced);
     if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
     saving->charge.keep();
+    CommitOut out;
+    if (saving->upload->checked()) out.checksum = saving->upload->checksum();
     if (hooks_.ended) {
         const auto bytes = saving->upload->bytes();
         ServerEvent saved{ServerEvent::Kind::saved, name, request.source().to_string(), bytes, {}, {}};
-        if (saving->upload->checked()) saved.checksum = request->checksum;
+        if (saving->upload->checked()) saved.checksum = out.checksum;
         hooks_.ended(saved);
     }
-    co_return outcome;
+    co_return out;
 }
 
 hl::Task<Result<AskOut>> Service::ask(hl::Request<AskIn> request) {

@@ -11,6 +11,7 @@
 #include "session/disk.hpp"
 #include "session/download.hpp"
 #include "session/gate.hpp"
+#include "session/known_remains.hpp"
 #include "session/pack.hpp"
 #include "session/upload.hpp"
 
@@ -192,7 +193,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);
     [[nodiscard]] hl::Task<Result<ReadPackOut>> read_pack(hl::Request<ReadPackIn> request);
-    [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
+    [[nodiscard]] hl::Task<Result<CommitOut>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
     [[nodiscard]] hl::Task<Result<LendOut>> lend(hl::Request<LendIn> request);
@@ -218,6 +219,7 @@ class Service {
                                const Error& error) const;
 
     Root root_;
+    KnownRemains known_;
     Disk disk_;
     Buffers buffers_;
     ServerOptions options_;

@@ -58,14 +58,34 @@ Upload::~Upload() {
         disk_.dispose(std::move(file_));
         return;
     }
-    disk_.start([&root = root_, file = std::move(file_)]() mutable {
-        file.park();
-        (void)root.trim_remains();
-    });
+    disk_.start(
+        [&root = root_, file = std::move(file_), known = known_, part = known_part(), source = source_]() mutable {
+            NewFile::Left left;
+            if (part) left = [&](const FileStamp& state) { known->put(file.name(), state, source, *std::move(part)); };
+            file.park(left);
+            (void)root.trim_remains();
+        });
 }
 
 // The remains are kept after the end of a session or on a full disk. Nothing is kept if the data was wrong.
 bool Upload::keeps() const noexcept { return !given_up_ && (!failure_ || may_resume_after(failure_->code)); }
+
+std::optional<KnownRemains::Part> Upload::known_part() {
+    if (!known_ || !compared_ || writing_.position() == 0) return std::nullopt;
+    return KnownRemains::Part{writing_.position(), Checksum(sum_.whole())};
+}
+
+void Upload::use_known(KnownRemains& known, const SourceMark& source, bool rereads) {
+    known_ = &known;
+    source_ = source;
+    auto part = known.take(file_.name(), file_.found(), source);
+    // The journal may have less: it was damaged, or could not be written.
+    if (!part || rereads || part->bytes > file_.resumed_bytes()) return;
+    proven_bytes_ = part->bytes;
+    sum_ = ArrivingSum(std::move(part->sum));
+    taking_.advance(proven_bytes_);
+    writing_.advance(proven_bytes_);
+}
 
 void Upload::give_up(Error why) {
     given_up_ = true;
@@ -140,22 +160,28 @@ hl::Task<Result<ClaimOut>> Upload::verify(const ClaimIn& in) {
     co_return out;
 }
 
-hl::Task<Result<void>> Upload::receive_hole(std::uint64_t offset) {
+hl::Task<Result<void>> Upload::receive_hole(const WindowIn& in) {
     if (failure_) co_return *failure_;
     Result<void> outcome = no_such_window();
-    const std::uint64_t bytes = window_bytes(offset);
-    if (bytes != 0 && sparse_) outcome = co_await leave_out(offset, bytes);
+    const std::uint64_t bytes = window_bytes(in.offset);
+    if (bytes != 0 && sparse_) outcome = co_await leave_out(in, bytes);
     if (!outcome) close(outcome.error());
     co_return outcome;
 }
 
-hl::Task<Result<void>> Upload::leave_out(std::uint64_t offset, std::uint64_t bytes) {
+hl::Task<Result<void>> Upload::leave_out(const WindowIn& in, std::uint64_t bytes) {
+    const std::uint64_t offset = in.offset;
     if (const Errc turn = co_await taking_.reach(offset); turn != Errc::ok) co_return reason(turn);
     taking_.advance(offset + bytes);
     if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
-    Result<void> left = co_await disk_.run([this, offset, bytes] {
-        if (checked_) sum_.update_zeros(bytes);
-        return file_.leave_out(offset, bytes);
+    Result<void> left = co_await disk_.run([this, offset, bytes, so_far = in.so_far]() -> Result<void> {
+        if (!checked_) return file_.leave_out(offset, bytes);
+        ArrivingSum sum(sum_);
+        sum.update_zeros(bytes);
+        CINNABAR_TRY_VOID(compare_sum(sum, so_far));
+        CINNABAR_TRY_VOID(file_.leave_out(offset, bytes));
+        keep_sum(std::move(sum), so_far);
+        return {};
     });
     if (left) advance(offset + bytes);
     co_return left;
@@ -180,18 +206,33 @@ hl::Task<Result<Buffer>> Upload::take(std::uint64_t offset, std::uint64_t bytes)
     co_return buffer;
 }
 
-hl::Task<Result<void>> Upload::write(std::uint64_t offset, ConstBytes content) {
+hl::Task<Result<void>> Upload::write(std::uint64_t offset, ConstBytes content, SoFar so_far) {
     if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
-    co_return co_await write_now(offset, content);
+    co_return co_await write_now(offset, content, so_far);
 }
 
-hl::Task<Result<void>> Upload::write_now(std::uint64_t offset, ConstBytes content) {
-    Result<void> written = co_await disk_.run([this, content, offset] {
-        if (checked_) sum_.update(content);
-        return file_.write(offset, content);
+hl::Task<Result<void>> Upload::write_now(std::uint64_t offset, ConstBytes content, SoFar so_far) {
+    Result<void> written = co_await disk_.run([this, content, offset, so_far]() -> Result<void> {
+        if (!checked_) return file_.write(offset, content);
+        ArrivingSum sum(sum_);
+        sum.update(content);
+        CINNABAR_TRY_VOID(compare_sum(sum, so_far));
+        CINNABAR_TRY_VOID(file_.write(offset, content));
+        keep_sum(std::move(sum), so_far);
+        return {};
     });
     if (written) advance(offset + content.size());
     co_return written;
+}
+
+Result<void> Upload::compare_sum(const ArrivingSum& sum, SoFar so_far) {
+    if (!so_far || sum.read() == *so_far) return {};
+    return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
+}
+
+void Upload::keep_sum(ArrivingSum sum, SoFar so_far) noexcept {
+    sum_ = std::move(sum);
+    compared_ = compared_ && so_far;
 }
 
 void Upload::advance(std::uint64_t offset) {
@@ -229,7 +270,7 @@ hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in) {
     if (!buffer) co_return std::move(buffer).error();
     Result<std::uint64_t> had = co_await pull_into(*buffer, in);
     if (!had) co_return std::move(had).error();
-    Result<void> written = co_await write(in.offset, buffer->bytes().first(in.window.size()));
+    Result<void> written = co_await write(in.offset, buffer->bytes().first(in.window.size()), in.so_far);
     if (!written) co_return std::move(written).error();
     co_return WindowOut{*had};
 }
@@ -253,7 +294,7 @@ hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
     }
     Result<std::uint64_t> had = co_await pull_into(*buffer, in);
     if (!had) co_return std::move(had).error();
-    Result<void> written = co_await write_now(offset, content);
+    Result<void> written = co_await write_now(offset, content, in.so_far);
     if (!written) co_return std::move(written).error();
     co_return WindowOut{*had};
 }
@@ -274,7 +315,7 @@ hl::Task<Result<void>> Upload::have_pushed(std::uint64_t offset, std::uint64_t b
 
 hl::Task<Result<void>> Upload::write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content) {
     if (const Errc lost = co_await arrival; lost != Errc::ok) co_return reason(lost);
-    co_return co_await write(offset, content);
+    co_return co_await write(offset, content, std::nullopt);
 }
 
 hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming, bool synced) {
@@ -284,9 +325,10 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
         co_return *failure_;
     }
     give_up(Error{Errc::closed, "the file is being committed"});
-    if (checked_ && sum_.digest() != checksum)
-        co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
-    if (checked_) file_.keep_checksum(checksum);
+    if (checked_) {
+        if (auto same = compare_sum(sum_, checksum); !same) co_return std::move(same).error();
+        file_.keep_checksum(this->checksum());
+    }
     const Sync how = synced ? Sync::each : Sync::none;
     co_return co_await disk_.run([this, &before_naming, how] { return file_.commit(before_naming, how); });
 }

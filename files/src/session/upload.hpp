@@ -4,10 +4,11 @@
 // at a time.
 #pragma once
 
+#include "file/arriving_sum.hpp"
 #include "file/blocks.hpp"
-#include "file/checksum.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
+#include "session/known_remains.hpp"
 #include "session/protocol.hpp"
 #include "session/waiting.hpp"
 
@@ -38,6 +39,10 @@ class Upload {
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
+    // Begins behind what is known of the remains, if the file continues from them, and they and the source are as they
+    // were; with `rereads` at the beginning all the same. At the end, puts there what is known of the remains that this
+    // object leaves, and so `known` must outlive the disk's work. Call before the first window.
+    void use_known(KnownRemains& known, const SourceMark& source, bool rereads);
     // Sets the older version of the file; blocks that it has are not pulled. Call before the first window.
     void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
 
@@ -49,14 +54,15 @@ class Upload {
     // the first one on, are as claimed; these count as received. Errors as of receive().
     [[nodiscard]] hl::Task<Result<ClaimOut>> claim(const ClaimIn& in);
     // A window of a sparse file that is a hole.
-    [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> receive_hole(const WindowIn& in);
     // Grants the client a buffer by calling `ask`. The client writes the window into it and then notifies `node` with
     // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors as of receive().
     using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
     [[nodiscard]] hl::Task<Result<void>> grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
                                                const Ask& ask);
-    // Verifies the checksum, syncs the file and renames it into place. invalid_argument: windows are missing.
-    // bad_checksum. Also the errors of NewFile::commit(). `before_naming` must live until the task ends.
+    // Verifies the checksum, which is of the file from proven_bytes() on, syncs the file and renames it into place.
+    // invalid_argument: windows are missing. bad_checksum. Also the errors of NewFile::commit(). `before_naming` must
+    // live until the task ends.
     [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming = {},
                                                 bool synced = true);
     // Ends the file early: waiting and later windows fail with `why`.
@@ -70,6 +76,9 @@ class Upload {
     [[nodiscard]] bool checked() const noexcept { return checked_; }
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept { return file_.resumed_bytes(); }
     [[nodiscard]] std::uint64_t basis_bytes() const noexcept { return basis_ ? basis_->bytes() : 0; }
+    [[nodiscard]] std::uint64_t proven_bytes() const noexcept { return proven_bytes_; }
+    // XXH3 of the whole file, once commit() has begun; only if checked.
+    [[nodiscard]] std::uint64_t checksum() const noexcept { return sum_.whole().digest(); }
 
   private:
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
@@ -82,12 +91,20 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
                                                      const na::Addr& client, const Ask& ask);
     [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
-    [[nodiscard]] hl::Task<Result<void>> leave_out(std::uint64_t offset, std::uint64_t bytes);
+    [[nodiscard]] hl::Task<Result<void>> leave_out(const WindowIn& in, std::uint64_t bytes);
     // Awaits a buffer for the window, in file order.
     [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
-    [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
+    // `so_far`: the client's checksum of what it has read up to the end of the window, if it told it. If it is not that
+    // of what has arrived, the window is not written: bad_checksum.
+    using SoFar = std::optional<std::uint64_t>;
+    [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content, SoFar so_far);
     // Requires: the caller has the turn for `offset` (writing_).
-    [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content);
+    [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content, SoFar so_far);
+    // On a disk thread. Compares `sum`, which has the window in it; once the window is written, keep_sum() is called.
+    [[nodiscard]] static Result<void> compare_sum(const ArrivingSum& sum, SoFar so_far);
+    void keep_sum(ArrivingSum sum, SoFar so_far) noexcept;
+    // What is known of the remains that this object leaves. Empty: nothing.
+    [[nodiscard]] std::optional<KnownRemains::Part> known_part();
     // Call when everything before `offset` is written: starts a checkpoint if one is due, and lets later windows
     // continue.
     void advance(std::uint64_t offset);
@@ -108,7 +125,11 @@ class Upload {
     Share share_;
     Sequence taking_;   // order in which windows take buffers
     Sequence writing_;  // order in which windows are written
-    Checksum sum_;
+    ArrivingSum sum_;   // of everything before the position of writing_
+    KnownRemains* known_ = nullptr;
+    SourceMark source_{};
+    std::uint64_t proven_bytes_ = 0;
+    bool compared_ = true;  // everything before that position was compared with a checksum of the client
     std::optional<Error> failure_;
     bool given_up_ = false;
 };

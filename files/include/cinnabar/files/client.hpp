@@ -33,8 +33,9 @@ struct Moved {
     std::uint64_t bytes = 0;
     // Bytes that were not sent, because an interrupted attempt or the older version being replaced already had them.
     std::uint64_t had_bytes = 0;
-    std::uint64_t sent_bytes = 0;           // bytes that were sent: neither had_bytes nor holes
-    std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
+    std::uint64_t sent_bytes = 0;  // bytes that were sent: neither had_bytes nor holes
+    // XXH3 of the file, if one was computed. If a save did not read the beginning of its source again, the server's.
+    std::optional<std::uint64_t> checksum;
 };
 
 // An entry on a server.
@@ -60,6 +61,9 @@ struct SaveMode {
     // Always send the whole file. Otherwise, when a large file (over small_file_bytes_max) replaces another one and is
     // checked, only the blocks that differ are sent, and both sides read and hash the whole file.
     bool whole = false;
+    // Read all of the source, and let the server read all that it has of an interrupted save. Otherwise neither side
+    // reads again what the server has compared before, if nothing has changed since.
+    bool rereads = false;
 };
 
 struct FetchMode {

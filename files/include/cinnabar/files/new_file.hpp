@@ -10,6 +10,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/file_stamp.hpp>
 #include <cinnabar/files/remains.hpp>
 #include <cinnabar/files/room.hpp>
 
@@ -30,7 +31,7 @@ enum class Sync : std::uint8_t {
     none,   // never: after a power loss, names may refer to incomplete files
 };
 
-class Checksum;
+class ArrivingSum;
 class Journal;
 
 class CINNABAR_API NewFile {
@@ -66,6 +67,9 @@ class CINNABAR_API NewFile {
     // written once its checksum was compared: by find_block() or verify_block(), or by the caller with the result of
     // read_block(). A block that differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
+    // The state in which the staged file was found, if resumed_bytes() is not 0. If it is the state in which park() has
+    // left the file, the caller may count as written what it knew to be written then.
+    [[nodiscard]] const FileStamp& found() const noexcept { return found_; }
     // Reads a block that remains from an earlier attempt into `to` and returns its checksum. Empty: the block is
     // damaged or missing.
     [[nodiscard]] std::optional<std::uint64_t> read_block(std::uint64_t offset, Bytes to) const;
@@ -73,14 +77,16 @@ class CINNABAR_API NewFile {
     // block, this block and all later ones are discarded: they belong to a different file.
     [[nodiscard]] Result<bool> find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum);
     // As find_block(), for a block of `bytes`, which it reads in pieces into `scratch`. If the block has this checksum,
-    // adds its content to `whole`.
+    // adds its content to `sum`.
     [[nodiscard]] Result<bool> verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum,
-                                            Bytes scratch, Checksum& whole);
+                                            Bytes scratch, ArrivingSum& sum);
     // Returns the journal if it is time for a checkpoint, otherwise null. Any thread may run the checkpoint, also while
     // others write the file.
     [[nodiscard]] std::shared_ptr<Journal> due_journal();
     // Keeps the part that is on disk as remains; then this object is empty. Discards the file if no block is on disk.
-    void park() noexcept;
+    // If later changes of the staged file can be told, calls `left` with its state, before anybody else can use it.
+    using Left = std::function<void(const FileStamp& state)>;
+    void park(const Left& left = {}) noexcept;
 
     // Syncs the file, checks the destination again, renames the file into place, and syncs the directory. After an
     // error before the rename, the temporary file is removed and an existing file of that name is unchanged.
@@ -131,6 +137,7 @@ class CINNABAR_API NewFile {
     bool reserved_ = false;             // disk space for the whole file is reserved
     std::uint64_t bytes_ = 0;           // of a sparse or resumable file
     std::shared_ptr<Journal> journal_;  // null: not resumable
+    FileStamp found_;                   // of the staged file, before this object changed it
     std::chrono::milliseconds journal_interval_{};
     std::uint64_t flushed_ = 0;  // write-back was started up to this offset
 };

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The checksums of a file that arrives in file order: that of the whole file, and that of the part that the sender
+// reads for this save, which begins later if the receiver knew the beginning already. One thread at a time.
+#pragma once
+
+#include "file/checksum.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace cinnabar::files {
+
+class ArrivingSum {
+  public:
+    ArrivingSum() = default;
+    // The sender begins behind the bytes of which `known` is the checksum.
+    explicit ArrivingSum(Checksum known) : whole_(std::move(known)) { read_.emplace(); }
+    ArrivingSum(const ArrivingSum&) = default;
+    ArrivingSum(ArrivingSum&&) noexcept = default;
+    ArrivingSum& operator=(const ArrivingSum&) = delete;
+    ArrivingSum& operator=(ArrivingSum&&) noexcept = default;
+    ~ArrivingSum() = default;
+
+    void update(ConstBytes bytes) noexcept {
+        whole_.update(bytes);
+        if (read_) read_->update(bytes);
+    }
+    void update_zeros(std::uint64_t bytes) noexcept {
+        whole_.update_zeros(bytes);
+        if (read_) read_->update_zeros(bytes);
+    }
+    [[nodiscard]] const Checksum& whole() const noexcept { return whole_; }
+    // Of what the sender has read so far: to be compared with its own checksum.
+    [[nodiscard]] std::uint64_t read() const noexcept { return (read_ ? *read_ : whole_).digest(); }
+
+  private:
+    Checksum whole_;
+    std::optional<Checksum> read_;  // empty: the sender reads the whole file
+};
+
+}  // namespace cinnabar::files

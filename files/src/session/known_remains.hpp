@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server knows of the remains that its own clients left since it started: how much of them it has compared with
+// the client's checksums when it arrived, and how the staged file looked when it was left. As long as nothing has
+// changed since, on either side, the bytes need not be read again. Only in memory: after a restart nothing is known.
+// Any thread.
+#pragma once
+
+#include "file/checksum.hpp"
+#include "session/source_mark.hpp"
+
+#include <cinnabar/files/file_stamp.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace cinnabar::files {
+
+class KnownRemains {
+  public:
+    struct Part {
+        std::uint64_t bytes = 0;  // from the beginning of the file
+        Checksum sum;             // of these bytes
+    };
+    // Remembers what is known of the staged file of `name`, which has been left in this state.
+    void put(const std::string& name, const FileStamp& left, const SourceMark& source, Part part);
+    // Returns what is known of the staged file of `name`, if it is still in that state and comes from the same source,
+    // and forgets it in any case.
+    [[nodiscard]] std::optional<Part> take(const std::string& name, const FileStamp& found, const SourceMark& source);
+
+  private:
+    struct Entry {
+        FileStamp left;
+        SourceMark source{};
+        Part part;
+        std::uint64_t number = 0;  // entries are numbered in order
+    };
+    std::mutex mutex_;
+    std::map<std::string, Entry, std::less<>> entries_;  // at most remains_max
+    std::uint64_t next_ = 0;
+};
+
+}  // namespace cinnabar::files
