@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 
 void pause_1_ms() { (void)poll(nullptr, 0, 1); }
+// A source that was changed in the last two seconds is read again, as its next change could have the same time.
+void let_rest() { (void)poll(nullptr, 0, 2100); }
 
 double seconds_of(const std::vector<std::string>& words) {
     const auto begin = seconds_now();
@@ -118,6 +120,7 @@ std::vector<Row> run_save_resume(const Settings& settings) {
     const auto root = scratch.path() / "root";
     fs::create_directory(root);
     make_file(source, bytes);
+    let_rest();
     Interrupted save{settings, source, root, bytes};
     Pairs pairs;
     (void)save.save_whole();  // to warm up
