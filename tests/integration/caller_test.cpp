@@ -216,12 +216,17 @@ TEST_F(CallerTest, OneDeadlineCountsForAllAttempts) {
     CallerOptions options = quick(64);
     options.retry.peer_tokens = options.retry.node_tokens = 0;
     options.retry.pause_max = 40ms;
-    const auto began = std::chrono::steady_clock::now();
-    const auto result = Caller(client_, options).call(get, to_, 1, 200ms).wait();
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+    Result<int> result = Errc::timed_out;
+    // On a busy machine the deadline may pass during an attempt.
+    for (int tries = 0; tries < 5 && result.code() == Errc::timed_out; ++tries) {
+        runs_ = 0;
+        const auto began = std::chrono::steady_clock::now();
+        result = Caller(client_, options).call(get, to_, 1, 200ms).wait();
+        EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+        EXPECT_GT(runs_, 3);
+    }
     EXPECT_EQ(result.code(), Errc::overloaded);
     EXPECT_TRUE(says(result.error(), "the next one would start after the deadline"));
-    EXPECT_GT(runs_, 3);
 }
 
 TEST_F(CallerTest, AHangingAttemptIsRetriedWithinTheDeadline) {
