@@ -3,6 +3,7 @@
 #include "sealed/port.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/reflected_dial.hpp>
 
 #include <algorithm>
 #include <cstdint>
