@@ -94,7 +94,7 @@ void SealedPort::forget(SealedSession& session) noexcept {
     output_.remove(session);
     if (decltype(leaving_)::linked(session)) leaving_.remove(session);
     withdrawals_.remove(session);
-    transport_.own_numbers().remove(session.dial_number());
+    transport_.self_dial_numbers().remove(session.dial_number());
 }
 
 // Closing.

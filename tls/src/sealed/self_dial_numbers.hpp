@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of the dials that this process makes to itself. With a shared key both ends prove the same identity, so
-// an attacker could reflect a dial to another process back to this one. Only a dial to an address of this process may
-// come back. Any thread.
+// SelfDialNumbers: the random numbers that sealed dials of this process to itself carry; na::SelfDials does the same by
+// the addresses of sockets, which other networks lack. With a shared key both ends prove the same identity, so an
+// attacker could reflect a dial to another process back to this one. Only a dial to an address of this process may come
+// back. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace cinnabar::tls {
 
-class OwnNumbers {
+class SelfDialNumbers {
   public:
     // Call before the dial greets; remove() when it has ended or its answer has arrived. False: out of memory.
     [[nodiscard]] bool add(std::uint64_t number) noexcept {
