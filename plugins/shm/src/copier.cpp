@@ -152,7 +152,7 @@ Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uin
     const std::uint32_t slot = board_slot_of(op.remote.key);
     ByteReader reader(op.remote.key);
     const auto key = na::LeaseKey::decode(reader);
-    auto& holding = channel_.peer_ring->header().holding;
+    auto& holding = channel_.outgoing_ring->header().holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
     Errc why = channel_.board.pin(slot, key, op.remote_offset, op.bytes,

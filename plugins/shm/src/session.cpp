@@ -17,7 +17,7 @@ constexpr unsigned records_max = 64;  // from one session, before others have th
 
 bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     CINNABAR_ASSERT(!is_open());
-    reader_.attach(channel.own_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
+    reader_.attach(channel.incoming_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
     const bool sees_leases = is_own_user(channel.credentials);
     if (sees_leases && !port.transport().watch(reader_.header())) return false;
     if (!port.host().watch(channel.socket.get(), EPOLLIN | EPOLLRDHUP, *this)) {
@@ -27,7 +27,7 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     channel_ = std::move(channel);
     port_ = &port;
     peer_ = &peer;
-    writer_.attach(channel_.peer_ring->memory.base(), channel_.peer_ring_bytes);
+    writer_.attach(channel_.outgoing_ring->memory.base(), channel_.outgoing_ring_bytes);
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
     misses = 0;
@@ -54,7 +54,7 @@ void Session::end(Errc why) noexcept {
     const bool sees_leases = is_own_user(channel_.credentials);
     const bool copies = !peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0;
     if (sees_leases && (copies || accesses_directly(reader_.header()))) {
-        port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid,
+        port_->transport().linger(reader_.header(), std::move(channel_.incoming_ring), channel_.credentials.pid,
                                   std::move(channel_.process));
     } else {
         port_->transport().unwatch(reader_.header());

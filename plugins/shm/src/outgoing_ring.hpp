@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring of the peer, which this side writes into (the own one, which it reads, is in ring.hpp), and what the header
-// of a ring says of direct accesses. The mappings for direct access keep the ring for longer than the session lasts;
-// each has one of its direct slots.
+// OutgoingRing: the memory of the ring that this side writes and the peer reads. Mappings for direct access share it,
+// and keep it for longer than the session lasts; each has one of its direct slots. The incoming ring, which the peer
+// writes, is a Segment of the Channel.
 #pragma once
 
 #include "ring.hpp"
@@ -13,23 +13,7 @@
 
 namespace cinnabar::shm {
 
-// Calls `found` with each slot of the board + 1 that the ring's writer accesses directly, until it returns true.
-// Returns whether it did.
-template <typename Found>
-[[nodiscard]] bool find_direct(const RingHeader& ring, const Found& found) noexcept {
-    std::uint64_t left = ring.mapped_slots.load(std::memory_order_seq_cst);
-    for (unsigned direct = 0; direct < direct_slots && left != 0; ++direct, left >>= 1) {
-        if ((left & 1) == 0) continue;
-        const std::uint64_t slot = ring.accesses[direct].slot.load(std::memory_order_seq_cst);
-        if (slot != 0 && found(slot)) return true;
-    }
-    return false;
-}
-[[nodiscard]] inline bool accesses_directly(const RingHeader& ring) noexcept {
-    return find_direct(ring, [](std::uint64_t) noexcept { return true; });
-}
-
-struct PeerRing {
+struct OutgoingRing {
     static constexpr unsigned no_slot = ~0U;
 
     Segment memory;
