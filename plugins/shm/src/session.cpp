@@ -41,16 +41,16 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // Tells the peer of the end sooner than the socket does: the peer may look at its ring in every round, but asks
-    // epoll only now and then.
+    // Tells the peer of the end sooner than the socket does: the peer may look at the ring in every round, but
+    // asks epoll only now and then.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
     // From now on no direct access begins, of either side: it says where it is, then looks at this.
     writer_.header().ended.store(1, std::memory_order_seq_cst);
     reader_.header().ended.store(1, std::memory_order_seq_cst);
-    // A peer without the lease board cannot hold a lease, whatever its ring says. A peer that has closed the session
-    // copies no more, but its other threads may be in direct accesses.
+    // A peer without the lease board cannot hold a lease, whatever the incoming ring says. A peer that has closed the
+    // session copies no more, but its other threads may be in direct accesses.
     const bool sees_leases = is_own_user(channel_.credentials);
     const bool copies = !peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0;
     if (sees_leases && (copies || accesses_directly(reader_.header()))) {
