@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads policies from text and from files.
+// Policy::parse() and load(): makes the rules and quotas of a policy from the lines of a text (rule_lines.hpp).
 #include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/rpc/policy.hpp>
-#include <cinnabar/rpc/rule_text.hpp>
+#include <cinnabar/rpc/rule_lines.hpp>
 
 #include <optional>
 #include <utility>

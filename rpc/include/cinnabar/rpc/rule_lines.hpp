@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules in text form: one per line, of words separated by blanks; lists are separated by commas.
+// Splits the text of rules into lines, words and lists, whatever they mean: one rule per line, of words separated by
+// blanks; the items of a list are separated by commas. Policy and files::AccessPolicy are parsed with it.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

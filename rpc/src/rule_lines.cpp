@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/unique_fd.hpp>
-#include <cinnabar/rpc/rule_text.hpp>
+#include <cinnabar/rpc/rule_lines.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
