@@ -57,7 +57,7 @@ ContextReport report_of(rpc::Context& context) {
     report.replies_unsent = counts.replies_unsent;
     report.completions = context.na().completions();
     report.credits_given = counts.credits_granted;
-    report.large_bytes = counts.overflow_bytes;
+    report.large_bytes = counts.large_bytes;
     report.decoded_bytes = counts.decoded_bytes;
     report.sessions_ended = counts.sessions_ended;
     report.sleeps = context.na().wakeups().sleeps;
@@ -67,8 +67,8 @@ ContextReport report_of(rpc::Context& context) {
 ContextMemory memory_of(rpc::Context& context) {
     const rpc::Context::Counts counts = context.counts();
     ContextMemory memory;
-    memory.large_bytes_kept = counts.overflow_kept;
-    memory.large_bytes_max = context.options().overflow_bytes_max;
+    memory.large_bytes_kept = counts.large_bytes_kept;
+    memory.large_bytes_max = context.options().large_bytes_max;
     memory.decoded_bytes_max = context.options().decoded_bytes_max;
     memory.replies_kept = counts.replies_kept;
     return memory;

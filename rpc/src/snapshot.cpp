@@ -186,7 +186,7 @@ void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) c
     out.calls_sent = book.sent;
     out.requests = book.account.requests();
     out.replies_unsent = book.account.unsent();
-    out.large_bytes = book.overflow_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
+    out.large_bytes = book.large_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
     out.decoded_bytes = book.decoded_bytes.load(std::memory_order_relaxed);
     out.bytes_sent = book.bytes_sent;
     out.bytes_received = book.bytes_received;

@@ -208,16 +208,16 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok && verdict) refused = core_.access.obey(*request, *verdict);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
-    const bool overflow = (header.flags & flag_overflow) != 0;
+    const bool large = (header.flags & flag_large) != 0;
     if (refused == Errc::overloaded) {
         request->use_.credit_returned = true;
         core_.credits.retire(book);
     }
     if (refused != Errc::ok) {
-        if (overflow) core_.large.release_input(*request);
+        if (large) core_.large_values.release_input(*request);
         return core_.serving.answer_now(*request, refused);
     }
-    if (overflow) return core_.large.pull_input(*request, request->input_);
+    if (large) return core_.large_values.pull_input(*request, request->input_);
     if (handler->urgent) return start_urgent(*request);
     start(*request);
 }

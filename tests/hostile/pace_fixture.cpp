@@ -151,7 +151,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
     if (lends && !network_.is_one_sided() && !network_.is_sim()) {
         const auto holds = [&] {
             const Context::Counts now = target_.context->counts();
-            return now.transfers > 1 && now.overflow_bytes != 0;
+            return now.transfers > 1 && now.large_bytes != 0;
         };
         EXPECT_TRUE(drive(others, holds)) << "the server waits for nothing that was lent";
     }
@@ -162,7 +162,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
 void PaceTest::wait_until_all_is_gone() {
     const auto left = [&] {
         const Context::Counts now = target_.context->counts();
-        return now.requests + now.transfers + now.leases + now.overflow_bytes + now.replies_unsent != 0 ||
+        return now.requests + now.transfers + now.leases + now.large_bytes + now.replies_unsent != 0 ||
                now.connections > 1 || now.credits_granted > options_.credits_per_peer_max;
     };
     EXPECT_TRUE(until([&] {

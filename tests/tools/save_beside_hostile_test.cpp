@@ -135,7 +135,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         hl::NodeOptions options;
         options.rpc.context.initial_credits = 8;  // also for hostile peers that never read of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = options.rpc.result_kept_max = silence_limit;
-        options.rpc.overflow_kept_max = kept_for_results_max;
+        options.rpc.large_bytes_kept_max = kept_for_results_max;
         there_.emplace(hl::Node::listen(places().far_end, options).value());
         ASSERT_TRUE(server_->serve_on(*there_).ok());
         serve_others();
@@ -238,10 +238,10 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         EXPECT_TRUE(eventually([&] {
             left = there_->rpc_context().counts();
             return left.requests + left.transfers + left.connections + left.replies_unsent == 0 &&
-                   left.overflow_bytes == 0;
+                   left.large_bytes == 0;
         })) << left.requests
             << " requests, " << left.transfers << " transfers, " << left.connections << " connections, "
-            << left.overflow_bytes << " bytes";
+            << left.large_bytes << " bytes";
     }
 
     support::LogWatch log_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "overflow.hpp"
+#include "large_memory.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,18 +22,18 @@ void give_back_to(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part*
 
 }  // namespace
 
-Errc Overflow::reserve(std::uint64_t bytes, Payer payer) noexcept {
+Errc LargeMemory::reserve(std::uint64_t bytes, Payer payer) noexcept {
     if (payer.refusal) *payer.refusal = {};
     if (bytes > bytes_max_) return Errc::too_large;
-    auto* const part = payer.peer ? &payer.peer->overflow_bytes : nullptr;
+    auto* const part = payer.peer ? &payer.peer->large_bytes : nullptr;
     return take_from(budget_, bytes, part, payer);
 }
 
-void Overflow::give_back(std::uint64_t bytes, Payer payer) noexcept {
-    give_back_to(budget_, bytes, payer.peer ? &payer.peer->overflow_bytes : nullptr, payer.caller);
+void LargeMemory::give_back(std::uint64_t bytes, Payer payer) noexcept {
+    give_back_to(budget_, bytes, payer.peer ? &payer.peer->large_bytes : nullptr, payer.caller);
 }
 
-Errc Overflow::allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept {
+Errc LargeMemory::allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept {
     if (const Errc over = reserve(bytes, payer); over != Errc::ok) return over;
     auto made = pool_.take(bytes);
     if (!made) {
@@ -44,24 +44,24 @@ Errc Overflow::allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) 
     return Errc::ok;
 }
 
-void Overflow::drop(bulk::Region& region, Payer payer) noexcept {
+void LargeMemory::drop(bulk::Region& region, Payer payer) noexcept {
     if (!region) return;
     give_back(region.bytes(), payer);
     pool_.give(std::exchange(region, {}));
 }
 
-Errc Overflow::reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept {
+Errc LargeMemory::reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept {
     if (payer.refusal) *payer.refusal = {};
     if (bytes > decoded_.part_max() - std::min(decoded_.part_max(), held)) return Errc::too_large;
     auto* const part = payer.peer ? &payer.peer->decoded_bytes : nullptr;
     return take_from(decoded_, bytes, part, payer);
 }
 
-void Overflow::give_back_decoded(std::uint64_t bytes, Payer payer) noexcept {
+void LargeMemory::give_back_decoded(std::uint64_t bytes, Payer payer) noexcept {
     give_back_to(decoded_, bytes, payer.peer ? &payer.peer->decoded_bytes : nullptr, payer.caller);
 }
 
-bool Overflow::may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept {
+bool LargeMemory::may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept {
     const std::uint64_t all = budget_.taken() + bytes;
     if (book.claimed_bytes == 0 || all > budget_.bytes_max()) return true;  // the budget decides
     return book.claimed_bytes + bytes <= budget_.bytes_max() - all;

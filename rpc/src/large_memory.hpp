@@ -4,7 +4,7 @@
 // a quota, its account counts both as well. Any thread.
 #pragma once
 
-#include "overflow_pool.hpp"
+#include "large_memory_pool.hpp"
 #include "peer_book.hpp"
 #include "shared_budget.hpp"
 
@@ -28,12 +28,12 @@ struct Payer {
     return {request.book_, caller, caller ? &request.whole_.refusal : nullptr};
 }
 
-class Overflow {
+class LargeMemory {
   public:
-    explicit Overflow(const Options& options) noexcept
+    explicit LargeMemory(const Options& options) noexcept
         : bytes_max_(std::min<std::uint64_t>(options.argument_bytes_max, ~std::uint32_t{0})),  // frames have 32 bits
-          budget_(options.overflow_bytes_max),
-          pool_(options.overflow_kept_max),
+          budget_(options.large_bytes_max),
+          pool_(options.large_bytes_kept_max),
           decoded_(options.decoded_bytes_max) {}
 
     // overloaded: the budget, the part of the peer, or the quota of the caller has no room. too_large: one value, or
@@ -59,7 +59,7 @@ class Overflow {
   private:
     const std::uint64_t bytes_max_;
     SharedBudget budget_;
-    OverflowPool pool_;  // completed buffers, for reuse
+    LargeMemoryPool pool_;  // completed buffers, for reuse
     SharedBudget decoded_;
 };
 

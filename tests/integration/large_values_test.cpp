@@ -19,7 +19,7 @@ using Numbers = std::vector<std::uint64_t>;
 constexpr Rpc<Numbers(Numbers)> reversed{"reversed"};
 constexpr Rpc<std::uint64_t(std::span<const std::uint64_t>)> total{"total"};
 
-class Overflow : public testing::TestWithParam<std::string> {
+class LargeValues : public testing::TestWithParam<std::string> {
   protected:
     Node server_ = Node::listen(GetParam(), small()).value();
     Node client_ = Node::open(GetParam().substr(0, GetParam().find(':')) + "://", small()).value();
@@ -36,7 +36,7 @@ class Overflow : public testing::TestWithParam<std::string> {
     }
 };
 
-TEST_P(Overflow, both_ways_around_the_size_of_a_message) {
+TEST_P(LargeValues, both_ways_around_the_size_of_a_message) {
     ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return Numbers(all.rbegin(), all.rend()); }).ok());
     for (const std::size_t count : {1u, 500u, 2'000u, 2'030u, 2'040u, 2'048u, 2'060u, 8'192u, 500'000u}) {
         const Numbers sent = numbers(count);
@@ -45,15 +45,15 @@ TEST_P(Overflow, both_ways_around_the_size_of_a_message) {
         EXPECT_TRUE(std::equal(sent.rbegin(), sent.rend(), back->begin(), back->end())) << count;
     }
     // The target keeps a large result until the origin reports that it has fetched it.
-    const auto held = [this] { return server_.rpc_context().counts().overflow_bytes; };
+    const auto held = [this] { return server_.rpc_context().counts().large_bytes; };
     for (int i = 0; i < 10'000 && held() != 0; ++i) {
         ASSERT_TRUE(caller().call(reversed, server_.self_addr(), numbers(1)).wait().ok());
     }
     EXPECT_EQ(held(), 0u);
-    EXPECT_EQ(caller().rpc_context().counts().overflow_bytes, 0u);
+    EXPECT_EQ(caller().rpc_context().counts().large_bytes, 0u);
 }
 
-TEST_P(Overflow, a_view_of_a_large_argument_in_a_coroutine) {
+TEST_P(LargeValues, a_view_of_a_large_argument_in_a_coroutine) {
     ASSERT_TRUE(server_
                     .serve(total,
                            [this](std::span<const std::uint64_t> all) -> Task<std::uint64_t> {
@@ -65,14 +65,14 @@ TEST_P(Overflow, a_view_of_a_large_argument_in_a_coroutine) {
     EXPECT_EQ(caller().call(total, server_.self_addr(), sent, 20s).wait().value(), 300'000ull * 300'001 / 2);
 }
 
-TEST_P(Overflow, what_is_too_large_names_the_limit) {
+TEST_P(LargeValues, what_is_too_large_names_the_limit) {
     ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return all; }).ok());
     const auto refused = caller().call(reversed, server_.self_addr(), numbers(2u << 20)).wait();
     ASSERT_EQ(refused.code(), Errc::too_large);
     EXPECT_NE(refused.error().message().find("argument_bytes_max"), std::string::npos) << refused.error().message();
 }
 
-TEST(OverflowDefaults, a_value_of_64_mib_fits) {
+TEST(LargeValueDefaults, a_value_of_64_mib_fits) {
     constexpr Rpc<std::string(std::string)> echo{"echo"};
     const auto server = Node::listen("tcp://127.0.0.1:0").value();
     const auto client = Node::open("tcp://").value();
@@ -83,7 +83,7 @@ TEST(OverflowDefaults, a_value_of_64_mib_fits) {
     EXPECT_TRUE(*back == text);
 }
 
-TEST_P(Overflow, beyond_the_limit_is_too_large_at_both_ends) {
+TEST_P(LargeValues, beyond_the_limit_is_too_large_at_both_ends) {
     static constexpr Rpc<Numbers(std::uint64_t)> make{"make"};
     ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return all; }).ok());
     ASSERT_TRUE(server_.serve(make, [](std::uint64_t count) { return Numbers(count); }).ok());
@@ -92,7 +92,7 @@ TEST_P(Overflow, beyond_the_limit_is_too_large_at_both_ends) {
     EXPECT_EQ(caller().call(make, server_.self_addr(), 3).wait().value().size(), 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Overflow, testing::Values("self://", "tcp://127.0.0.1:0", "shm://"),
+INSTANTIATE_TEST_SUITE_P(Transports, LargeValues, testing::Values("self://", "tcp://127.0.0.1:0", "shm://"),
                          [](const auto& tested) { return tested.param.substr(0, tested.param.find(':')); });
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory for large arguments and results is pooled, bounded, and never reused while a peer may still access it.
-#include "overflow_pool.hpp"
+#include "large_memory_pool.hpp"
 
 #include "../bulk/fake_transport.hpp"
 
@@ -20,8 +20,8 @@ constexpr std::uint64_t mib = 1u << 20;
 
 std::byte* at(const bulk::Region& region) { return region.contiguous().data(); }
 
-TEST(OverflowPool, GivesTheSameMemoryAgain) {
-    OverflowPool pool(8 * mib);
+TEST(LargeMemoryPool, GivesTheSameMemoryAgain) {
+    LargeMemoryPool pool(8 * mib);
     bulk::Region first = pool.take(mib + 3).value();
     EXPECT_EQ(first.bytes(), mib + 3);
     std::byte* const memory = at(first);
@@ -34,8 +34,8 @@ TEST(OverflowPool, GivesTheSameMemoryAgain) {
     EXPECT_NE(at(pool.take(mib + 5).value()), memory) << "it has a holder";
 }
 
-TEST(OverflowPool, WastesASixteenthAtMost) {
-    OverflowPool pool(64 * mib);
+TEST(LargeMemoryPool, WastesASixteenthAtMost) {
+    LargeMemoryPool pool(64 * mib);
     for (std::uint64_t bytes = 1; bytes < 20 * mib; bytes = bytes * 5 / 4 + 1) {
         bulk::Region region = pool.take(bytes).value();
         ASSERT_EQ(region.bytes(), bytes);
@@ -46,8 +46,8 @@ TEST(OverflowPool, WastesASixteenthAtMost) {
     }
 }
 
-TEST(OverflowPool, KeepsNoMoreThanItMayAndTheLatest) {
-    OverflowPool pool(4 * mib);
+TEST(LargeMemoryPool, KeepsNoMoreThanItMayAndTheLatest) {
+    LargeMemoryPool pool(4 * mib);
     std::deque<bulk::Region> out;
     for (int i = 0; i < 6; ++i) out.push_back(pool.take(mib).value());
     std::byte* const last = at(out.back());
@@ -62,18 +62,18 @@ TEST(OverflowPool, KeepsNoMoreThanItMayAndTheLatest) {
     EXPECT_EQ(pool.bytes(), 3 * mib) << "what is too large for it makes no room for itself";
 }
 
-TEST(OverflowPool, KeepsALimitedNumberOfRegions) {
+TEST(LargeMemoryPool, KeepsALimitedNumberOfRegions) {
     constexpr std::size_t places = 64;
-    OverflowPool pool(8 * mib);
+    LargeMemoryPool pool(8 * mib);
     std::deque<bulk::Region> out;
     for (std::size_t i = 0; i < 2 * places; ++i) out.push_back(pool.take(4096).value());
     for (bulk::Region& region : out) pool.give(std::move(region));
     EXPECT_EQ(pool.bytes(), places * 4096);
 }
 
-TEST(OverflowPool, KeepsNothingOnceItIsClosed) {
+TEST(LargeMemoryPool, KeepsNothingOnceItIsClosed) {
     auto transport = std::make_shared<bulk::FakeTransport>();
-    OverflowPool pool(8 * mib);
+    LargeMemoryPool pool(8 * mib);
     bulk::Region late = pool.take(mib).value();
     bulk::Region region = pool.take(mib).value();
     ASSERT_TRUE(region.memory_on(transport).ok());
@@ -86,10 +86,10 @@ TEST(OverflowPool, KeepsNothingOnceItIsClosed) {
     EXPECT_TRUE(pool.take(mib).ok());
 }
 
-TEST(OverflowPool, KeepsNothingThatAPeerMayStillAccess) {
+TEST(LargeMemoryPool, KeepsNothingThatAPeerMayStillAccess) {
     auto transport = std::make_shared<bulk::FakeTransport>();
     transport->fences_late = true;
-    OverflowPool pool(8 * mib);
+    LargeMemoryPool pool(8 * mib);
     bulk::Lend lend;
     lend.fenced.run = [](WorkItem&) noexcept {};
     bulk::Region lent = pool.take(mib).value();
@@ -101,8 +101,8 @@ TEST(OverflowPool, KeepsNothingThatAPeerMayStillAccess) {
     lend.forget();
 }
 
-TEST(OverflowPool, ReportsThatMemoryIsOut) {
-    OverflowPool pool(8 * mib);
+TEST(LargeMemoryPool, ReportsThatMemoryIsOut) {
+    LargeMemoryPool pool(8 * mib);
     EXPECT_EQ(pool.take(SIZE_MAX / 2).code(), Errc::out_of_memory);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "overflow_pool.hpp"
+#include "large_memory_pool.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,7 +18,7 @@ std::uint64_t room_for(std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-Result<bulk::Region> OverflowPool::take(std::uint64_t bytes) {
+Result<bulk::Region> LargeMemoryPool::take(std::uint64_t bytes) {
     const std::uint64_t room = room_for(bytes);
     if (const bulk::Region kept = take_kept(room)) return kept.slice(0, bytes);
     auto made = bulk::Region::allocate(static_cast<std::size_t>(room), na::Access::read_write);
@@ -26,7 +26,7 @@ Result<bulk::Region> OverflowPool::take(std::uint64_t bytes) {
     return made->slice(0, bytes);
 }
 
-void OverflowPool::give(bulk::Region region) noexcept {
+void LargeMemoryPool::give(bulk::Region region) noexcept {
     region = region.whole();
     if (region.quarantined()) return;
     while (region) {
@@ -34,7 +34,7 @@ void OverflowPool::give(bulk::Region region) noexcept {
     }
 }
 
-void OverflowPool::close() noexcept {
+void LargeMemoryPool::close() noexcept {
     std::unique_lock lock(mutex_);
     bytes_max_ = 0;
     while (count_ != 0) {
@@ -45,13 +45,13 @@ void OverflowPool::close() noexcept {
     }
 }
 
-std::uint64_t OverflowPool::bytes() noexcept {
+std::uint64_t LargeMemoryPool::bytes() noexcept {
     const std::lock_guard lock(mutex_);
     return bytes_;
 }
 
 // Prefers the region that was used last, which may still be in a cache.
-bulk::Region OverflowPool::take_kept(std::uint64_t room) noexcept {
+bulk::Region LargeMemoryPool::take_kept(std::uint64_t room) noexcept {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = count_; i-- != 0;) {
         if (kept_[i].bytes() == room) return remove(i);
@@ -59,7 +59,7 @@ bulk::Region OverflowPool::take_kept(std::uint64_t room) noexcept {
     return {};
 }
 
-bulk::Region OverflowPool::keep(bulk::Region& region) noexcept {
+bulk::Region LargeMemoryPool::keep(bulk::Region& region) noexcept {
     const std::lock_guard lock(mutex_);
     if (region.bytes() > bytes_max_) return std::move(region);
     if (count_ == regions_max || bytes_ + region.bytes() > bytes_max_) return remove(0);
@@ -68,7 +68,7 @@ bulk::Region OverflowPool::keep(bulk::Region& region) noexcept {
     return {};
 }
 
-bulk::Region OverflowPool::remove(std::size_t index) noexcept {
+bulk::Region LargeMemoryPool::remove(std::size_t index) noexcept {
     bulk::Region region = std::move(kept_[index]);
     std::move(kept_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
               kept_.begin() + static_cast<std::ptrdiff_t>(count_), kept_.begin() + static_cast<std::ptrdiff_t>(index));

@@ -14,10 +14,10 @@
 
 namespace cinnabar::rpc {
 
-class OverflowPool {
+class LargeMemoryPool {
   public:
     // Keeps at most `bytes_max`.
-    explicit OverflowPool(std::uint64_t bytes_max) noexcept : bytes_max_(bytes_max) {}
+    explicit LargeMemoryPool(std::uint64_t bytes_max) noexcept : bytes_max_(bytes_max) {}
 
     // Memory of `bytes`, with unspecified contents. Errors: bulk::Region::allocate.
     [[nodiscard]] Result<bulk::Region> take(std::uint64_t bytes);
