@@ -29,7 +29,7 @@ Target::Target(ContextCore& core, const Options& options) noexcept
 void Target::cancel(PeerBook& book, std::uint64_t tag) noexcept {
     if (Request* request = find(book, tag)) return core_.serving.cancel(*request);
     if (core_.transport_of(book.peer->port())->caps().ordered) return;
-    tombstones_.put(*book.peer, tag);
+    early_cancels_.put(*book.peer, tag);
     is_short_way_closed_ = true;
 }
 
@@ -277,7 +277,7 @@ Errc Target::admit(Request& request, const RequestHeader& header) noexcept {
     const bool part_of_call = request.handler_ && request.handler_->by_key;  // the key is gone when its call has ended
     if ((core_.engine.draining() && !part_of_call) || core_.closing_) return Errc::shutting_down;
     if (in_handlers() > uncrowded_max_ && crowded(*request.book_)) return Errc::overloaded;
-    if (tombstones_.take(*request.book_->peer, request.tag_)) return Errc::canceled;
+    if (early_cancels_.take(*request.book_->peer, request.tag_)) return Errc::canceled;
     if (!request.handler_) return Errc::no_such_rpc;
     return shapes_match(request.handler_->shape, header.shape) ? Errc::ok : Errc::bad_signature;
 }

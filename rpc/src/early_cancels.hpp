@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that were canceled before they arrived, which is possible on unordered transports. Bounded: the oldest entry is
-// overwritten. Owner of the context only.
+// EarlyCancels: cancels that overtook their request, as on unordered transports: the request is not run when it
+// arrives. Bounded: the oldest entry is overwritten. Owner of the context only.
 #pragma once
 
 #include <array>
@@ -12,31 +12,31 @@ class Peer;
 
 namespace cinnabar::rpc {
 
-class Tombstones {
+class EarlyCancels {
   public:
-    void put(const na::Peer& peer, std::uint64_t call) noexcept { places_[next_++ % places_.size()] = {&peer, call}; }
+    void put(const na::Peer& peer, std::uint64_t call) noexcept { entries_[next_++ % entries_.size()] = {&peer, call}; }
     // Whether that call was canceled; removes the entry.
     [[nodiscard]] bool take(const na::Peer& peer, std::uint64_t call) noexcept {
-        for (Tombstone& place : places_) {
-            if (place.peer != &peer || place.call != call) continue;
-            place = {};
+        for (Entry& entry : entries_) {
+            if (entry.peer != &peer || entry.call != call) continue;
+            entry = {};
             return true;
         }
         return false;
     }
     // Call when the connection to that peer was lost.
     void forget(const na::Peer& peer) noexcept {
-        for (Tombstone& place : places_) {
-            if (place.peer == &peer) place = {};
+        for (Entry& entry : entries_) {
+            if (entry.peer == &peer) entry = {};
         }
     }
 
   private:
-    struct Tombstone {
+    struct Entry {
         const na::Peer* peer = nullptr;
         std::uint64_t call = 0;
     };
-    std::array<Tombstone, 64> places_{};
+    std::array<Entry, 64> entries_{};
     std::size_t next_ = 0;
 };
 
