@@ -2,8 +2,8 @@
 // Folders, links and hard links: what a tree has besides files. Each is made below the root or not at all.
 #include "file/beneath.hpp"
 #include "file/folded_case.hpp"
-#include "file/naming.hpp"
 #include "file/read_entries.hpp"
+#include "file/rename_staged.hpp"
 
 #include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>

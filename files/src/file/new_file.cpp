@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/journal.hpp"
-#include "file/naming.hpp"
+#include "file/rename_staged.hpp"
 #include "file/stored_checksum.hpp"
 
 #include <cinnabar/base/whole_io.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/staging.hpp"
 
-#include "file/naming.hpp"
 #include "file/own_file.hpp"
 #include "file/read_entries.hpp"
+#include "file/rename_staged.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renames staged files, links and folders into place.
+// Temporary names of staged files, links and folders, and the rename that gives them their own.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/gate.hpp"
+#include "session/logins.hpp"
 
 #include <cinnabar/base/random.hpp>
 
 namespace cinnabar::files {
 
-std::vector<std::shared_ptr<Session>> Gate::expire() {
+std::vector<std::shared_ptr<Session>> Logins::expire() {
     const TimeUs now = clock_.now_us();
     std::vector<std::shared_ptr<Session>> late;
     std::erase_if(sessions_, [&](const auto& entry) {
@@ -16,13 +16,13 @@ std::vector<std::shared_ptr<Session>> Gate::expire() {
     return late;
 }
 
-MacText Gate::tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const {
+MacText Logins::tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const {
     MacText text("cinnabar save 1 challenge");
     text.add(client).add(challenge.nonce).add(challenge.issued_us);
     return std::move(text.add(source.body().connection).add_text(source.to_string()));
 }
 
-Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
+Result<HelloOut> Logins::hello(const HelloIn& in, const na::Addr& source) const {
     static_assert(protocol_version == 8, "the error names it");
     if (in.version != protocol_version)
         return Error{Errc::unsupported,
@@ -37,7 +37,7 @@ Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
     return out;
 }
 
-Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
+Result<LoginOut> Logins::login(const LoginIn& in, const na::Addr& source) {
     const Challenge& challenge = in.challenge;
     const TimeUs now = clock_.now_us();
     if (!secret_.accepts(challenge.tag, tag_text(in.nonce, challenge, source)) ||
@@ -65,21 +65,21 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     return out;
 }
 
-Result<std::shared_ptr<Session>> Gate::find(const Token& token, const na::Addr& source) const {
+Result<std::shared_ptr<Session>> Logins::find(const Token& token, const na::Addr& source) const {
     const auto found = sessions_.find(&source.body());
     if (found == sessions_.end() || found->second.session->seals.token() != token)
         return Error{Errc::peer_lost, "no such session, or it has ended: log in again"};
     return found->second.session;
 }
 
-Result<std::shared_ptr<Session>> Gate::hold(const Token& token, const na::Addr& source) {
+Result<std::shared_ptr<Session>> Logins::hold(const Token& token, const na::Addr& source) {
     CINNABAR_TRY(auto session, find(token, source));
     if (session->held) return Error{Errc::busy, "the session is held already"};
     session->held = true;
     return session;
 }
 
-void Gate::end(const Session& session) {
+void Logins::end(const Session& session) {
     const auto found = sessions_.find(&session.source.body());
     if (found != sessions_.end() && found->second.session.get() == &session) sessions_.erase(found);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signed calls: a call that was changed, forged or sent before is refused.
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 
 namespace cinnabar::files {
 namespace {

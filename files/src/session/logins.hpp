@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Authentication: challenges, proofs and sessions. The gate keeps no state before a login, so unauthenticated peers
-// cannot exhaust memory: a login returns the challenge, whose tag proves that this server issued it. Belongs to the
-// loop.
+// Logins: authenticates clients by challenges and proofs, and keeps their sessions. The server keeps no state before a
+// login, so unauthenticated peers cannot exhaust memory: a login returns the challenge, whose tag proves that this
+// server issued it. Belongs to the loop.
 #pragma once
 
 #include "session/buffers.hpp"
 #include "session/client_quota.hpp"
 #include "session/protocol.hpp"
-#include "session/seal.hpp"
 #include "session/secret.hpp"
+#include "session/signed_calls.hpp"
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/result.hpp>
@@ -49,7 +49,7 @@ struct Session {
     std::map<std::uint64_t, Error> failed;  // by file number: the error that ended the file, kept until the client asks
 };
 
-class Gate {
+class Logins {
   public:
     static constexpr std::size_t sessions_max = 4096;
     static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
@@ -59,7 +59,7 @@ class Gate {
         std::uint64_t window_bytes = 0;
         std::uint32_t windows_max = 0;
     };
-    Gate(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
+    Logins(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
         : key_(std::move(key)), limits_(limits), clock_(clock) {}
 
     // unsupported: the client has another protocol version.

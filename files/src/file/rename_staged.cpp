@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/naming.hpp"
+#include "file/rename_staged.hpp"
 
 #include "file/beneath.hpp"
 #include "file/folded_case.hpp"
