@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "copies.hpp"
+#include "variable_copies.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ bool rules_now(const std::optional<Reign>& rule, const TreePosition& position) {
 
 // --- looking
 
-Copies::Found Copies::find(const Asked& asked, const Here& here) {
+VariableCopies::Found VariableCopies::find(const Asked& asked, const Here& here) {
     const std::lock_guard lock(mutex_);
     Entry* const entry = enter(asked.key, asked.source);
     if (!entry) {
@@ -25,7 +25,7 @@ Copies::Found Copies::find(const Asked& asked, const Here& here) {
     return look(*entry, asked, here);
 }
 
-Copies::Found Copies::look(Entry& entry, const Asked& asked, const Here& here) {
+VariableCopies::Found VariableCopies::look(Entry& entry, const Asked& asked, const Here& here) {
     const bool enough = entry.copy.bytes && entry.copy.version >= std::max(asked.floor, entry.seen);
     if (!here.position.is_root()) entry.rule.reset();
     if (rules_now(entry.rule, here.position)) {
@@ -43,7 +43,7 @@ Copies::Found Copies::look(Entry& entry, const Asked& asked, const Here& here) {
     return join(&entry, asked, here);
 }
 
-Copies::Found Copies::join(Entry* entry, const Asked& asked, const Here& here) {
+VariableCopies::Found VariableCopies::join(Entry* entry, const Asked& asked, const Here& here) {
     if (entry && entry->flight) {
         if (entry->flight->depth >= asked.depth) return {Errc::again, {}, {}, false};
         return {Errc::ok, {}, entry->flight, false};
@@ -59,7 +59,7 @@ Copies::Found Copies::join(Entry* entry, const Asked& asked, const Here& here) {
     return {Errc::ok, {}, std::move(flight), true};
 }
 
-void Copies::end(const std::string& key, Flight& flight, Errc code, Copy copy, const Here& here) {
+void VariableCopies::end(const std::string& key, Flight& flight, Errc code, Copy copy, const Here& here) {
     {
         const std::lock_guard lock(mutex_);
         const auto at = entries_.find(key);
@@ -78,7 +78,7 @@ void Copies::end(const std::string& key, Flight& flight, Errc code, Copy copy, c
     flight.ended->set();
 }
 
-void Copies::settle(const std::string& key, Flight& flight, Copy best, const Here& here) {
+void VariableCopies::settle(const std::string& key, Flight& flight, Copy best, const Here& here) {
     {
         const std::lock_guard lock(mutex_);
         const auto at = entries_.find(key);
@@ -99,7 +99,7 @@ void Copies::settle(const std::string& key, Flight& flight, Copy best, const Her
 
 // --- at the root
 
-Copies::Found Copies::put(const Asked& asked, Copy value, const Here& here) {
+VariableCopies::Found VariableCopies::put(const Asked& asked, Copy value, const Here& here) {
     const std::lock_guard lock(mutex_);
     Entry* const entry = enter(asked.key, asked.source);
     if (!entry) return {Errc::overloaded, {}, {}, false};
@@ -111,19 +111,19 @@ Copies::Found Copies::put(const Asked& asked, Copy value, const Here& here) {
     return {Errc::ok, std::move(value), {}, false};
 }
 
-Copy Copies::ruled(const std::string& key, const Here& here) const {
+Copy VariableCopies::ruled(const std::string& key, const Here& here) const {
     const std::lock_guard lock(mutex_);
     const Entry* const entry = known(key);
     return entry && rules_now(entry->rule, here.position) ? entry->copy : Copy{};
 }
 
-bool Copies::begin_spreading(const std::string& key) {
+bool VariableCopies::begin_spreading(const std::string& key) {
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(key);
     return at != entries_.end() && !std::exchange(at->second.spreading, true);
 }
 
-bool Copies::end_spreading(const std::string& key, const Version& told) {
+bool VariableCopies::end_spreading(const std::string& key, const Version& told) {
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(key);
     if (at == entries_.end()) return true;
@@ -133,7 +133,7 @@ bool Copies::end_spreading(const std::string& key, const Version& told) {
 
 // --- received from others
 
-void Copies::hear(const std::string& key, const Copy& copy, const na::Addr& source, const Here& here) {
+void VariableCopies::hear(const std::string& key, const Copy& copy, const na::Addr& source, const Here& here) {
     const std::lock_guard lock(mutex_);
     Entry* const entry = enter(key, source);
     if (!entry) return;  // then no older version is kept here either
@@ -147,7 +147,7 @@ void Copies::hear(const std::string& key, const Copy& copy, const na::Addr& sour
     }
 }
 
-Result<Copy> Copies::yield(const std::string& key, Rank to, const Here& here) {
+Result<Copy> VariableCopies::yield(const std::string& key, Rank to, const Here& here) {
     if (here.position.reign.root != to) return Errc::again;
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(key);
@@ -158,36 +158,36 @@ Result<Copy> Copies::yield(const std::string& key, Rank to, const Here& here) {
     return entry.copy;
 }
 
-Copy Copies::held(const std::string& key) const {
+Copy VariableCopies::held(const std::string& key) const {
     const std::lock_guard lock(mutex_);
     const Entry* const entry = known(key);
     return entry ? entry->copy : Copy{};
 }
 
-Version Copies::seen(const std::string& key) const {
+Version VariableCopies::seen(const std::string& key) const {
     const std::lock_guard lock(mutex_);
     const Entry* const entry = known(key);
     return entry ? entry->seen : Version{};
 }
 
-std::size_t Copies::keys() const {
+std::size_t VariableCopies::keys() const {
     const std::lock_guard lock(mutex_);
     return entries_.size();
 }
 
-std::uint64_t Copies::bytes() const {
+std::uint64_t VariableCopies::bytes() const {
     const std::lock_guard lock(mutex_);
     return bytes_;
 }
 
 // --- room
 
-const Copies::Entry* Copies::known(const std::string& key) const {
+const VariableCopies::Entry* VariableCopies::known(const std::string& key) const {
     const auto at = entries_.find(key);
     return at == entries_.end() ? nullptr : &at->second;
 }
 
-Copies::Entry* Copies::enter(const std::string& key, const na::Addr& source) {
+VariableCopies::Entry* VariableCopies::enter(const std::string& key, const na::Addr& source) {
     if (const auto at = entries_.find(key); at != entries_.end()) {
         if (source.empty()) charge(at->second, source);  // this process uses the key from now on
         return &at->second;
@@ -200,7 +200,7 @@ Copies::Entry* Copies::enter(const std::string& key, const na::Addr& source) {
     return &entry;
 }
 
-bool Copies::has_room(const na::Addr& source) {
+bool VariableCopies::has_room(const na::Addr& source) {
     if (!source.empty()) {
         const auto share = shares_.find(&source.body());
         if (share != shares_.end() && share->second.keys >= limits_.keys_max / 2) return forget_one(&source);
@@ -209,7 +209,7 @@ bool Copies::has_room(const na::Addr& source) {
 }
 
 // Forgets the least recently used key, of one peer or of all.
-bool Copies::forget_one(const na::Addr* of) {
+bool VariableCopies::forget_one(const na::Addr* of) {
     auto oldest = entries_.end();
     for (auto at = entries_.begin(); at != entries_.end(); ++at) {
         const Entry& entry = at->second;
@@ -224,12 +224,12 @@ bool Copies::forget_one(const na::Addr* of) {
     return true;
 }
 
-void Copies::charge(Entry& entry, const na::Addr& source) {
+void VariableCopies::charge(Entry& entry, const na::Addr& source) {
     if (entry.source == source) return;
     discharge(std::exchange(entry.source, source), 1, 0);
 }
 
-void Copies::discharge(const na::Addr& source, std::size_t keys, std::uint64_t bytes) {
+void VariableCopies::discharge(const na::Addr& source, std::size_t keys, std::uint64_t bytes) {
     if (source.empty()) return;
     const auto at = shares_.find(&source.body());
     at->second.keys -= keys;
@@ -237,7 +237,7 @@ void Copies::discharge(const na::Addr& source, std::size_t keys, std::uint64_t b
     if (at->second.keys == 0 && at->second.bytes == 0) shares_.erase(at);
 }
 
-bool Copies::keep(Entry& entry, const Copy& copy, const na::Addr& payer, std::uint32_t life) {
+bool VariableCopies::keep(Entry& entry, const Copy& copy, const na::Addr& payer, std::uint32_t life) {
     const std::uint64_t before = entry.copy.bytes ? entry.copy.bytes->size() : 0;
     const std::uint64_t more = copy.bytes->size();
     const auto share = payer.empty() ? shares_.end() : shares_.find(&payer.body());
@@ -255,7 +255,7 @@ bool Copies::keep(Entry& entry, const Copy& copy, const na::Addr& payer, std::ui
     return true;
 }
 
-void Copies::drop(Entry& entry) {
+void VariableCopies::drop(Entry& entry) {
     if (!entry.copy.bytes) return;
     const std::uint64_t size = entry.copy.bytes->size();
     bytes_ -= size;
@@ -264,7 +264,7 @@ void Copies::drop(Entry& entry) {
 }
 
 // Drops the least recently used copies.
-bool Copies::make_room(std::uint64_t bytes, const Entry& keeping) {
+bool VariableCopies::make_room(std::uint64_t bytes, const Entry& keeping) {
     while (bytes_ + bytes > limits_.bytes_max) {
         Entry* oldest = nullptr;
         for (auto& [key, entry] : entries_) {

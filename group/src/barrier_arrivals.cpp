@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "arrivals.hpp"
+#include "barrier_arrivals.hpp"
 
 namespace cinnabar::group {
 
-Result<std::shared_ptr<Arrival>> Arrivals::arrive(const std::string& name, std::vector<std::byte> value,
-                                                  detail::Combine combine) {
+Result<std::shared_ptr<Arrival>> BarrierArrivals::arrive(const std::string& name, std::vector<std::byte> value,
+                                                         detail::Combine combine) {
     if (name.size() > name_bytes_max) return Error(Errc::invalid_argument, "a name has at most 256 bytes");
     auto arrival = std::make_shared<Arrival>();
     arrival->value = std::move(value);
@@ -24,29 +24,29 @@ Result<std::shared_ptr<Arrival>> Arrivals::arrive(const std::string& name, std::
     return arrival;
 }
 
-void Arrivals::depart(const std::string& name) {
+void BarrierArrivals::depart(const std::string& name) {
     const std::lock_guard lock(mutex_);
     if (const auto at = rounds_.find(name); at != rounds_.end()) at->second.arrival = nullptr;
 }
 
-Release Arrivals::last(const std::string& name) const {
+Release BarrierArrivals::last(const std::string& name) const {
     const std::lock_guard lock(mutex_);
     const auto at = rounds_.find(name);
     return at == rounds_.end() ? Release{name, 0, {}, 0, {}} : at->second.last;
 }
 
-void Arrivals::skip_to(const Release& last) {
+void BarrierArrivals::skip_to(const Release& last) {
     const std::lock_guard lock(mutex_);
     const auto at = rounds_.find(last.name);
     if (at != rounds_.end() && comes_after(last, at->second.last)) at->second.last = last;
 }
 
 // A lying peer must not be able to use up all round numbers at once.
-bool Arrivals::comes_after(const Release& release, const Release& last) noexcept {
+bool BarrierArrivals::comes_after(const Release& release, const Release& last) noexcept {
     return release.round > last.round && release.round - last.round <= round_step_max;
 }
 
-std::shared_ptr<Arrival> Arrivals::end_round(Round& round, const Release& release) {
+std::shared_ptr<Arrival> BarrierArrivals::end_round(Round& round, const Release& release) {
     if (!comes_after(release, round.last)) return {};
     round.last = release;
     std::shared_ptr<Arrival> arrival = std::exchange(round.arrival, nullptr);
@@ -54,7 +54,7 @@ std::shared_ptr<Arrival> Arrivals::end_round(Round& round, const Release& releas
     return arrival;
 }
 
-void Arrivals::release(const Release& release) {
+void BarrierArrivals::release(const Release& release) {
     std::shared_ptr<Arrival> arrival;
     {
         const std::lock_guard lock(mutex_);
@@ -63,7 +63,7 @@ void Arrivals::release(const Release& release) {
     if (arrival) arrival->released->set();
 }
 
-void Arrivals::catch_up(const Release& release) {
+void BarrierArrivals::catch_up(const Release& release) {
     std::shared_ptr<Arrival> arrival;
     {
         const std::lock_guard lock(mutex_);
@@ -74,7 +74,7 @@ void Arrivals::catch_up(const Release& release) {
     if (arrival) arrival->released->set();
 }
 
-hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
+hl::Task<Result<Arrived>> BarrierArrivals::await_arrival(Arrive asked) {
     for (;;) {
         std::shared_ptr<Signal> changed;
         std::shared_ptr<Arrival> ended;
@@ -102,13 +102,13 @@ hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
     }
 }
 
-detail::Combine Arrivals::combine_of(const std::string& name) const {
+detail::Combine BarrierArrivals::combine_of(const std::string& name) const {
     const std::lock_guard lock(mutex_);
     const auto at = rounds_.find(name);
     return at != rounds_.end() && at->second.arrival ? at->second.arrival->combine : detail::Combine();
 }
 
-void Arrivals::close() {
+void BarrierArrivals::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     changed_->set();

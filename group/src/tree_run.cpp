@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "collect.hpp"
+#include "tree_run.hpp"
 
 #include "bounded.hpp"
 

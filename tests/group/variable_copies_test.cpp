@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The copies of variables that a process keeps, their limits, and the position of a process in the tree of a key.
-#include "copies.hpp"
+#include "variable_copies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@
 namespace cinnabar::test {
 namespace {
 
-using group::Copies;
 using group::Copy;
 using group::Flight;
 using group::Member;
 using group::Rank;
 using group::State;
 using group::TreePosition;
+using group::VariableCopies;
 using group::Version;
 using group::View;
 
@@ -43,8 +43,8 @@ std::vector<Rank> ranks_below(Rank count) {
     return ranks;
 }
 
-constexpr Copies::Here member_at(TimeUs now, unsigned depth = 1) {
-    Copies::Here here;
+constexpr VariableCopies::Here member_at(TimeUs now, unsigned depth = 1) {
+    VariableCopies::Here here;
     here.position.depth = depth;
     here.position.reign = {5, 1, 0};
     here.life = 1;
@@ -93,7 +93,7 @@ TEST(position, only_keys_of_a_member_that_goes_get_another_root_and_each_reign_i
 }
 
 TEST(copies, one_request_is_under_way_for_all_that_ask_from_further_below) {
-    Copies copies({}, 1);
+    VariableCopies copies({}, 1);
     const auto first = copies.find({"key", {}, 4, stranger("1")}, member_at(0, 2));
     EXPECT_TRUE(first.fresh);
     const auto second = copies.find({"key", {}, 3, stranger("2")}, member_at(0, 2));
@@ -108,7 +108,7 @@ TEST(copies, one_request_is_under_way_for_all_that_ask_from_further_below) {
 }
 
 TEST(copies, a_copy_of_another_life_or_older_than_what_was_seen_is_not_used) {
-    Copies copies({}, 1);
+    VariableCopies copies({}, 1);
     copies.hear("key", value_of(3, 10), {}, member_at(0));
     auto excluded_since = member_at(1);
     excluded_since.life = 2;
@@ -122,7 +122,7 @@ TEST(copies, a_copy_of_another_life_or_older_than_what_was_seen_is_not_used) {
 }
 
 TEST(copies, a_request_that_brings_less_than_came_meanwhile_is_made_again) {
-    Copies copies({}, 1);
+    VariableCopies copies({}, 1);
     const auto request = copies.find({"key", {}, 4, {}}, member_at(0));
     ASSERT_TRUE(request.fresh);
     copies.hear("key", value_of(5, 10), {}, member_at(1));
@@ -132,17 +132,17 @@ TEST(copies, a_request_that_brings_less_than_came_meanwhile_is_made_again) {
 }
 
 TEST(copies, a_version_that_cannot_be_does_not_take_the_numbers_that_are_left) {
-    Copies copies({}, 1);
+    VariableCopies copies({}, 1);
     copies.hear("key", value_of(~std::uint64_t{0}, 10), stranger("1"), member_at(0));
-    copies.hear("key", value_of(Copies::step_max + 1, 10), stranger("1"), member_at(0));
+    copies.hear("key", value_of(VariableCopies::step_max + 1, 10), stranger("1"), member_at(0));
     EXPECT_EQ(copies.seen("key"), Version{});
-    copies.hear("key", value_of(Copies::step_max, 10), stranger("1"), member_at(0));
-    EXPECT_EQ(copies.seen("key").number, Copies::step_max);
+    copies.hear("key", value_of(VariableCopies::step_max, 10), stranger("1"), member_at(0));
+    EXPECT_EQ(copies.seen("key").number, VariableCopies::step_max);
 }
 
-Copies::Found put(Copies& copies, const std::string& key, std::size_t bytes, const na::Addr& source) {
+VariableCopies::Found put(VariableCopies& copies, const std::string& key, std::size_t bytes, const na::Addr& source) {
     const auto here = member_at(0, 0);
-    const Copies::Asked asked{key, {}, 4, source};
+    const VariableCopies::Asked asked{key, {}, 4, source};
     auto found = copies.put(asked, value_of(0, bytes), here);
     if (!found.flight) return found;
     copies.settle(key, *found.flight, {}, here);
@@ -152,7 +152,7 @@ Copies::Found put(Copies& copies, const std::string& key, std::size_t bytes, con
 TEST(copies, keys_of_one_peer_are_half_and_those_that_this_process_uses_stay) {
     group::VariableLimits limits;
     limits.keys_max = 20;
-    Copies copies(limits, 1);
+    VariableCopies copies(limits, 1);
     for (int i = 0; i < 8; ++i) copies.hear("own" + std::to_string(i), value_of(1, 1), {}, member_at(0));
     for (int i = 0; i < 100; ++i)
         copies.hear("theirs" + std::to_string(i), value_of(1, 1), stranger("1"), member_at(0));
@@ -174,7 +174,7 @@ TEST(copies, keys_of_one_peer_are_half_and_those_that_this_process_uses_stay) {
 TEST(copies, bytes_are_bounded_and_values_of_a_root_are_not_dropped_for_copies) {
     group::VariableLimits limits;
     limits.bytes_max = 1000;
-    Copies copies(limits, 1);
+    VariableCopies copies(limits, 1);
     EXPECT_EQ(put(copies, "a", 300, stranger("1")).copy->version.number, 1u);
     EXPECT_EQ(put(copies, "b", 300, stranger("1")).code, Errc::overloaded) << "one peer has half of them";
     EXPECT_EQ(put(copies, "b", 300, {}).code, Errc::ok);
@@ -190,7 +190,7 @@ TEST(copies, bytes_are_bounded_and_values_of_a_root_are_not_dropped_for_copies) 
 }
 
 TEST(copies, who_has_agreed_that_another_rules_gives_no_versions) {
-    Copies copies({}, 1);
+    VariableCopies copies({}, 1);
     EXPECT_EQ(put(copies, "key", 10, {}).copy->version.number, 1u);
     auto joined = member_at(0, 1);
     joined.position.reign = {6, 1, 0};

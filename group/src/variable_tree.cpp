@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tree_position.hpp"
+#include "variable_tree.hpp"
 
 #include "tree.hpp"
 

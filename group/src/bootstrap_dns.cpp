@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "names.hpp"
+#include "bootstrap_dns.hpp"
 
 #include "back_off.hpp"
 #include "off_loop.hpp"

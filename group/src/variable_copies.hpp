@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies: the values of variables that this process has, as their root or as copies, and the requests for them in
-// progress. Does no I/O: variable_fetch.cpp, variable_root.cpp and variable_update.cpp send the requests. Any thread.
+// VariableCopies: the values of variables that this process has, as their root or as copies, and the requests for them
+// in progress. Does no I/O: variable_fetch.cpp, variable_root.cpp and variable_update.cpp send the requests. Any
+// thread.
 //
 // A key that this process itself uses is remembered as long as the group lives, so that its versions never decrease
 // here. A key that only other processes asked for is forgotten when room is needed for another. Copies are dropped to
@@ -8,7 +9,7 @@
 #pragma once
 
 #include "signal.hpp"
-#include "tree_position.hpp"
+#include "variable_tree.hpp"
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/group/erased.hpp>
@@ -42,13 +43,13 @@ struct Flight {
     Copy copy;
 };
 
-class Copies {
+class VariableCopies {
   public:
     static constexpr std::size_t key_bytes_max = 256;
     // A lying peer must not be able to use up all version numbers at once.
     static constexpr std::uint64_t step_max = std::uint64_t{1} << 32;
 
-    Copies(const VariableLimits& limits, std::uint64_t process) : limits_(limits), process_(process) {}
+    VariableCopies(const VariableLimits& limits, std::uint64_t process) : limits_(limits), process_(process) {}
 
     // The position of this process in the tree of a key.
     struct Here {
@@ -144,7 +145,7 @@ class Copies {
 
 // Whether a version may follow `seen`.
 [[nodiscard]] constexpr bool follows(const Version& version, const Version& seen) noexcept {
-    return version > seen && version.number - seen.number <= Copies::step_max;
+    return version > seen && version.number - seen.number <= VariableCopies::step_max;
 }
 
 }  // namespace cinnabar::group

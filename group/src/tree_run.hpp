@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executes one process's part of a collective call.
+// TreeRun: one process's part of a collective call: it runs the handler, calls the members below it in the tree, and
+// takes over the subtree of one that dies.
 #pragma once
 
 #include "core.hpp"

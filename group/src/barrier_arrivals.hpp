@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrivals: the local half of barriers and all-reduces. A member arrives under a name with a value, and waits. The
-// member with the lowest rank leads: it collects the values of all members and then releases them. Each round under a
-// name has a number, so that a member that takes over from a dead leader knows who has been released. Any thread.
+// BarrierArrivals: the local half of barriers and all-reduces. A member arrives under a name with a value, and waits.
+// The member with the lowest rank leads: it collects the values of all members and then releases them. Each round under
+// a name has a number, so that a member that takes over from a dead leader knows who has been released. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -46,13 +46,13 @@ struct Arrival {
     Release release;  // set when it is released
 };
 
-class Arrivals {
+class BarrierArrivals {
   public:
     static constexpr std::size_t names_max = 1024;
     static constexpr std::size_t name_bytes_max = 256;
     static constexpr std::uint64_t round_step_max = std::uint64_t{1} << 32;
 
-    explicit Arrivals(hl::NodeRef node) : node_(node) {}
+    explicit BarrierArrivals(hl::NodeRef node) : node_(node) {}
 
     // invalid_argument: the name is too long; busy: another task waits under it; too_large: names_max; closed.
     [[nodiscard]] Result<std::shared_ptr<Arrival>> arrive(const std::string& name, std::vector<std::byte> value,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "folder.hpp"
+#include "bootstrap_folder.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/parse_number.hpp>

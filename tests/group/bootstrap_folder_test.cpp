@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files by which members find each other, and the tree layout of a call.
-#include "folder.hpp"
+#include "bootstrap_folder.hpp"
 
 #include "support/folder.hpp"
 
