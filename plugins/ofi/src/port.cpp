@@ -59,7 +59,7 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       sessions_(ThreadUse::one, options().connections_max),
       dials_(ThreadUse::one, options().connections_max),
       watch_(*this),
-      withdrawals_(*this),
+      withdrawn_credentials_(*this),
       send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
     tick_.fire = [](WheelTimer&) noexcept {};  // it only has to wake the context

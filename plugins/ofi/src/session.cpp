@@ -62,7 +62,7 @@ Errc Session::start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bo
         return Errc::overloaded;
     }
     if (stream_.guard()) {
-        port_->withdrawals().began(*this);
+        port_->withdrawn_credentials().began(*this);
         seal_ = stream_.guard()->message_guard();
         if (!seal_) return Errc::out_of_memory;
     }
@@ -72,7 +72,7 @@ Errc Session::start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bo
 }
 
 void Session::close_socket() noexcept {
-    port_->withdrawals().remove(*this);
+    port_->withdrawn_credentials().remove(*this);
     if (stream_) port_->host().unwatch(stream_.fd());
     seal_.reset();
     if (stream_.guard()) stream_.guard()->end();

@@ -103,7 +103,7 @@ class Session final : public PoolSlot, public na::FdEvents {
 
     // Used by the port.
     ListLink<Session> output_link;   // in OfiPort::output()
-    ListLink<Session> guarded_link;  // in Withdrawals
+    ListLink<Session> guarded_link;  // in WithdrawnCredentials
     bool blocked = false;            // the provider had no room
 
   private:

@@ -83,7 +83,7 @@ SealedTransport::~SealedTransport() {
 }
 
 void SealedTransport::renewed(void* self) {
-    static_cast<SealedTransport*>(self)->ports_.each([](SealedPort& port) { port.withdrawals().renewed(); });
+    static_cast<SealedTransport*>(self)->ports_.each([](SealedPort& port) { port.withdrawn_credentials().renewed(); });
 }
 
 Result<std::unique_ptr<na::Transport>> SealedTransport::open(const na::Uri& uri, const na::TransportOptions& options,

@@ -21,11 +21,11 @@ namespace cinnabar::na {
 // `Port` has host(), settle() and transport(), whose guards() is set if connections have guards. `Connection` has a
 // guard(), peer(), fail(Errc) and a guarded_link.
 template <typename Port, typename Connection>
-class Withdrawals {
+class WithdrawnCredentials {
   public:
-    explicit Withdrawals(Port& port) noexcept : port_(port) {
+    explicit WithdrawnCredentials(Port& port) noexcept : port_(port) {
         work_.user = this;
-        work_.run = [](WorkItem& work) noexcept { static_cast<Withdrawals*>(work.user)->look(); };
+        work_.run = [](WorkItem& work) noexcept { static_cast<WithdrawnCredentials*>(work.user)->look(); };
     }
 
     // Call when keys and certificates have changed. Any thread, while the port is in its transport's table.
