@@ -204,7 +204,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
         if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
         if (!options.as.empty() && options.files.size() != 1)
             throw CLI::ValidationError("--as", "names a single file: give only one");
-        run = [&] { return options.group.members.empty() ? run_save(options) : spread::run_save(options); };
+        run = [&] { return options.group.members.empty() ? run_save(options) : group_files::run_save(options); };
     });
 }
 
@@ -232,7 +232,7 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     command.callback([&options, &run, &command] {
         options.filter = filter_of(command);
         check_deletes(options, options.group);
-        run = [&] { return options.group.members.empty() ? run_fetch(options) : spread::run_fetch(options); };
+        run = [&] { return options.group.members.empty() ? run_fetch(options) : group_files::run_fetch(options); };
     });
 }
 
@@ -276,7 +276,7 @@ void add_list(CLI::App& app, ListOptions& options, Run& run) {
     command.callback([&] {
         const bool one = options.group.members.empty();
         if (one && options.from.empty()) throw CLI::ValidationError("URI", "give a server, or --group");
-        run = [&, one] { return one ? run_list(options) : spread::run_list(options); };
+        run = [&, one] { return one ? run_list(options) : group_files::run_list(options); };
     });
 }
 

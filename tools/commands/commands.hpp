@@ -78,10 +78,10 @@ struct FetchOptions : TransferOptions {
     files::Sync sync = files::Sync::batch;
 };
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
-namespace spread {
+namespace group_files {
 [[nodiscard]] ExitCode run_save(const SaveOptions& options);
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
-}  // namespace spread
+}  // namespace group_files
 
 struct CopyOptions : TransferOptions {
     std::vector<std::string> from;  // URI/NAME
@@ -101,7 +101,7 @@ struct ListOptions : SessionOptions {
     bool clean = false;   // remove remains: those of the name in `from`, or all if it has no path
 };
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
-namespace spread {
+namespace group_files {
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
 }
 
