@@ -77,7 +77,7 @@ Result<std::vector<Server>> servers_in(const View& view) {
     return servers;
 }
 
-Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionOptions& options,
+Result<std::vector<Server>> find_servers(const GroupAddress& group, const SessionOptions& options,
                                          const Interrupt& interrupt) {
     std::optional<Error> failed;
     for (const auto& uri : group.members) {
@@ -101,7 +101,7 @@ std::vector<std::string> identities_of(const std::vector<Server>& servers) {
     return identities;
 }
 
-Result<std::string> folder_of(const GroupPlace& group) {
+Result<std::string> folder_of(const GroupAddress& group) {
     std::optional<std::string> folder;
     for (const auto& uri : group.members) {
         CINNABAR_TRY(auto remote, parse_remote_path(uri));

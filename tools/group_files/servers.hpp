@@ -30,13 +30,13 @@ inline constexpr std::size_t servers_max = 1024;
 
 // Asks the members in turn until one answers. unsupported: no member of the group saves files. Also the errors of
 // servers_in() and, with hints, of reach() and Group::follow().
-[[nodiscard]] Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionOptions& options,
+[[nodiscard]] Result<std::vector<Server>> find_servers(const GroupAddress& group, const SessionOptions& options,
                                                        const Interrupt& interrupt);
 
 // The identities by which files are placed.
 [[nodiscard]] std::vector<std::string> identities_of(const std::vector<Server>& servers);
 
 // The folder in the URIs of --group. bad_address: one cannot be parsed, or two name different folders.
-[[nodiscard]] Result<std::string> folder_of(const GroupPlace& group);
+[[nodiscard]] Result<std::string> folder_of(const GroupAddress& group);
 
 }  // namespace cinnabar::tools::group_files

@@ -157,7 +157,7 @@ Result<void> NewFile::settle(const BeforeNaming& before_naming, Sync how) {
 
 Result<void> NewFile::take_name() const {
     const Target target{root_->get(), parent_->get(), leaf_, name_, existing_};
-    CINNABAR_TRY_VOID(check_place(target));
+    CINNABAR_TRY_VOID(check_destination(target));
     return give_name(staging_->get(), staged_name_, target);
 }
 

@@ -28,7 +28,7 @@ struct Target {
 
 // Checks that `name` still refers to an entry of `parent` and may be created or replaced. not_found: the folder was
 // moved or removed. exists, invalid_argument: as check_target().
-[[nodiscard]] Result<void> check_place(const Target& target);
+[[nodiscard]] Result<void> check_destination(const Target& target);
 
 // Renames the staged entry into place; does not sync. exists: the name was taken meanwhile, and Existing::keep was
 // given; or check_case().

@@ -125,14 +125,14 @@ void SessionPort::session_over(SessionPeer& peer) noexcept {
 void SessionPort::cancel(Op& op) noexcept {
     auto& peer = static_cast<SessionPeer&>(*op.peer);
     PostedOp& posted = posted_of(op);
-    switch (posted.place) {
-        case OpPlace::messages:
+    switch (posted.stage) {
+        case OpStage::messages:
             peer.messages.remove(posted);
             return end(posted, Errc::canceled);
-        case OpPlace::rma:
+        case OpStage::rma:
             peer.rma.remove(posted);
             return end(posted, Errc::canceled);
-        case OpPlace::ended:
+        case OpStage::ended:
             return;
         default:
             return cancel_begun(peer, posted);

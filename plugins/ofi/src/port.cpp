@@ -123,7 +123,7 @@ bool OfiPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes me
 
 void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     // The fabric cannot cancel a message: it completes normally.
-    if (posted.place == na::OpPlace::sending) return;
+    if (posted.stage == na::OpStage::sending) return;
     auto& own = static_cast<Posted&>(posted);
     own.transfer->session->cancel(own);
 }

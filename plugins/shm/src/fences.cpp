@@ -41,7 +41,8 @@ Errc ShmTransport::grant(na::Lease& lease) noexcept {
     const Errc granted = leases_.grant(lease);
     if (granted != Errc::ok) return granted;
     const auto& memory = static_cast<const ShmMemory&>(*lease.memory);
-    const std::uint32_t slot = board_.show(lease, memory.pieces().data(), memory.pieces().size(), memory.place());
+    const std::uint32_t slot =
+        board_.show(lease, memory.pieces().data(), memory.pieces().size(), memory.file_position());
     lease.registration = reinterpret_cast<void*>(std::uintptr_t{slot} + 1);
     return Errc::ok;
 }
@@ -54,7 +55,7 @@ void ShmTransport::describe(const na::Lease& lease, ByteWriter& writer) const no
 // The table of leases is for peers whose accesses this side carries out: there the lease counts as revoked.
 bool ShmTransport::keep_to_direct(const na::Lease& lease) noexcept {
     if (slot_of(lease) == LeaseBoard::no_slot) return false;
-    if (static_cast<const ShmMemory&>(*lease.memory).place().file == 0) return false;
+    if (static_cast<const ShmMemory&>(*lease.memory).file_position().file == 0) return false;
     (void)leases_.close(lease);
     return true;
 }

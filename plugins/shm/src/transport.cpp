@@ -29,7 +29,7 @@ ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segm
                      const SharedMemory& shared, std::shared_ptr<na::Registrations> count)
     : CountedMemory(transport, segments, access, std::move(count)) {
     const auto own = this->segments();
-    if (own.size() == 1) place_ = shared.find(own.front().base, own.front().bytes);
+    if (own.size() == 1) file_position_ = shared.find(own.front().base, own.front().bytes);
     if (own.size() < 2) return;
     pieces_.reserve(own.size());
     std::uint64_t end = 0;

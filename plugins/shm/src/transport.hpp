@@ -38,11 +38,11 @@ class ShmMemory final : public na::CountedMemory {
     // The segments, for peers that copy; empty if there is only one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
     // The place of a single segment, if peers can map it.
-    [[nodiscard]] const FilePlace& place() const noexcept { return place_; }
+    [[nodiscard]] const FilePosition& file_position() const noexcept { return file_position_; }
 
   private:
     std::vector<BoardPiece> pieces_;
-    FilePlace place_;
+    FilePosition file_position_;
 };
 
 class ShmTransport final : public na::SessionTransport {

@@ -63,12 +63,12 @@ TEST(LargeMemoryPool, KeepsNoMoreThanItMayAndTheLatest) {
 }
 
 TEST(LargeMemoryPool, KeepsALimitedNumberOfRegions) {
-    constexpr std::size_t places = 64;
+    constexpr std::size_t regions_max = 64;
     LargeMemoryPool pool(8 * mib);
     std::deque<bulk::Region> out;
-    for (std::size_t i = 0; i < 2 * places; ++i) out.push_back(pool.take(4096).value());
+    for (std::size_t i = 0; i < 2 * regions_max; ++i) out.push_back(pool.take(4096).value());
     for (bulk::Region& region : out) pool.give(std::move(region));
-    EXPECT_EQ(pool.bytes(), places * 4096);
+    EXPECT_EQ(pool.bytes(), regions_max * 4096);
 }
 
 TEST(LargeMemoryPool, KeepsNothingOnceItIsClosed) {

@@ -92,11 +92,11 @@ class CINNABAR_API Context {
         std::uint32_t replies_unsent = 0;  // replies to peers that were not sent yet
     };
     [[nodiscard]] Counts counts();
-    // Fill `out` starting at `place`, advance `place`, and return the number of entries. A page may be shorter than
+    // Fill `out` starting at `cursor`, advance `cursor`, and return the number of entries. A page may be shorter than
     // `out` although more follow, because each call takes a bounded number of steps. Any thread, but not inside a
     // function that owns the context.
-    unsigned look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept;
-    unsigned look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept;
+    unsigned look_at_peers(LookCursor& cursor, std::span<PeerSnapshot> out) noexcept;
+    unsigned look_at_calls(LookCursor& cursor, std::span<CallSnapshot> out) noexcept;
     // The times of the calls that were made to this address. False: none was timed since the connection was made. Looks
     // at all peers. Any thread, as above.
     [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;

@@ -51,7 +51,7 @@ class CINNABAR_API SessionPort : public Port {
 
     // Defers the completion of an operation. Requires: the operation is in no list.
     void end(PostedOp& posted, Errc result) noexcept {
-        posted.place = OpPlace::ended;
+        posted.stage = OpStage::ended;
         posted.result = result;
         ended_.push_back(posted);
     }
@@ -88,7 +88,7 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] bool enqueue(SessionPeer& peer, PostedOp& posted) noexcept {
         if (peer.session_state() == SessionState::idle && !dial_for(peer, posted)) return false;
         const bool message = is_message(posted.op->kind);
-        posted.place = message ? OpPlace::messages : OpPlace::rma;
+        posted.stage = message ? OpStage::messages : OpStage::rma;
         (message ? peer.messages : peer.rma).push_back(posted);
         return true;
     }

@@ -10,23 +10,23 @@
 namespace cinnabar::support {
 
 // Address strings with port 0.
-struct CablePlaces {
+struct CableEnds {
     std::string near_end;
     std::string far_end;
     // `scheme` without "://".
     [[nodiscard]] bool is_of(std::string_view scheme) const noexcept {
         return std::string_view(near_end).substr(0, near_end.find("://")) == scheme;
     }
-    friend bool operator==(const CablePlaces&, const CablePlaces&) = default;
+    friend bool operator==(const CableEnds&, const CableEnds&) = default;
 };
 
 // From CINNABAR_TEST_CABLE="NEAR FAR"; nullopt if that is not set.
-[[nodiscard]] inline std::optional<CablePlaces> cable_places() {
+[[nodiscard]] inline std::optional<CableEnds> cable_ends() {
     const char* const both = std::getenv("CINNABAR_TEST_CABLE");
     if (both == nullptr) return std::nullopt;
     const std::string text = both;
     const auto blank = text.find(' ');
-    return CablePlaces{text.substr(0, blank), text.substr(blank + 1)};
+    return CableEnds{text.substr(0, blank), text.substr(blank + 1)};
 }
 
 }  // namespace cinnabar::support
