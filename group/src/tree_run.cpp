@@ -27,8 +27,8 @@ bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
-// Errors of a process that has left the group, is ending, or has been replaced by another one. No handler has run
-// there: the errors of handlers are inside the answer.
+// Whether a process failed the call because it has left the group, is ending, or has been replaced by another one. Then
+// no handler has run there: a handler's error is inside the answer, and does not fail the call.
 bool takes_no_part(Errc code) noexcept {
     return code == Errc::no_such_rpc || code == Errc::not_found || code == Errc::shutting_down;
 }

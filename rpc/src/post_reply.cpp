@@ -115,8 +115,8 @@ void Serving::post_reply(Request& request) noexcept {
     if (taken == Errc::ok) {
         const std::uint16_t credits = core_.credits.for_reply(book);
         const ConstBytes reply = write_reply(request, credits);
-        // Fast path: the transport takes the reply at once. Not if the handler wants to know when it was sent, or if a
-        // large result is kept from then on.
+        // Fast path: the transport takes the reply at once. It is not taken if the handler wants to know when the reply
+        // was sent, or if a large result has to be kept after that.
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             book.bytes_sent += reply.size();

@@ -47,8 +47,9 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
     return book.timed.get();
 }
 
-// For the first timed call to a peer, and for one that waited for its connection or for a credit, that was long, or
-// whose times do not fit into each other. Limits what the target claims.
+// Takes the times of a call that take_times() leaves to this function: the first timed call to a peer, a call that
+// waited for its connection or for a credit, a long one, and one whose times contradict each other. Limits what the
+// target claims.
 void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
     TimedCalls* const timed = book.timed ? book.timed.get() : begin_timing(book);
     const TargetTimes target = decode_times(reply);

@@ -48,8 +48,8 @@ void SessionPort::unreferenced(Peer& peer) noexcept {
 
 // Sessions.
 
-// False: the peer cannot be dialled now, and its backoff holds the reason: closed, unreachable, session_limit(), or the
-// error of the last dials.
+// False: the peer cannot be dialled now. The reason is in its backoff: the port is closed, the peer is unreachable,
+// session_limit(), or the error of the last dials.
 bool SessionPort::connect(SessionPeer& peer) noexcept {
     Errc why = session_limit();
     if (!accepting_) why = Errc::closed;

@@ -104,8 +104,8 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
 }
 
 // The board contains the keys of all leases, and a process that can write to it can direct this side's peers to any
-// address in this process. So only a process that could copy across address spaces anyway may have it, and none if this
-// side wants copies to go through buffers.
+// address in this process. So only a process that could copy across address spaces anyway gets the board, and no
+// process does if this side wants copies to go through buffers.
 Terms ShmTransport::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = ring_bytes_;
