@@ -14,13 +14,13 @@ using namespace cinnabar;
 
 using Words = RemoteSpan<std::uint64_t>;
 inline constexpr Rpc<Words()> queue{"queue"};
-constexpr std::uint64_t places = 8;
+constexpr std::uint64_t slots = 8;
 
 // Word 0: the number of the next value to take; word 1: of the next value to put; then a turn and a value for each
 // slot.
 std::vector<std::uint64_t> empty_queue() {
-    std::vector<std::uint64_t> words(2 + 2 * places);
-    for (std::uint64_t i = 0; i < places; ++i) words[2 + 2 * i] = i;
+    std::vector<std::uint64_t> words(2 + 2 * slots);
+    for (std::uint64_t i = 0; i < slots; ++i) words[2 + 2 * i] = i;
     return words;
 }
 
@@ -35,7 +35,7 @@ struct Queue {
     Task<Result<Maybe>> ticket(std::uint64_t counter, std::uint64_t after) {
         for (;;) {
             CINNABAR_CO_TRY(const std::uint64_t at, co_await words[counter].read(node));
-            CINNABAR_CO_TRY(const std::uint64_t turn, co_await words[2 + at % places * 2].read(node));
+            CINNABAR_CO_TRY(const std::uint64_t turn, co_await words[2 + at % slots * 2].read(node));
             if (turn < at + after) co_return Maybe();
             if (turn > at + after) continue;  // somebody was faster
             CINNABAR_CO_TRY(const std::uint64_t found, co_await words[counter].compare_swap(node, at, at + 1));
@@ -46,18 +46,17 @@ struct Queue {
     Task<Result<bool>> put(std::uint64_t value) {
         CINNABAR_CO_TRY(const auto mine, co_await ticket(1, 0));
         if (!mine) co_return false;
-        CINNABAR_CO_TRY([[maybe_unused]] const auto in, co_await words[3 + *mine % places * 2].write(node, value));
-        CINNABAR_CO_TRY([[maybe_unused]] const auto told,
-                        co_await words[2 + *mine % places * 2].write(node, *mine + 1));
+        CINNABAR_CO_TRY([[maybe_unused]] const auto in, co_await words[3 + *mine % slots * 2].write(node, value));
+        CINNABAR_CO_TRY([[maybe_unused]] const auto told, co_await words[2 + *mine % slots * 2].write(node, *mine + 1));
         co_return true;
     }
     // No value: the queue is empty.
     Task<Result<Maybe>> take() {
         CINNABAR_CO_TRY(const auto mine, co_await ticket(0, 1));
         if (!mine) co_return Maybe();
-        CINNABAR_CO_TRY(const std::uint64_t value, co_await words[3 + *mine % places * 2].read(node));
+        CINNABAR_CO_TRY(const std::uint64_t value, co_await words[3 + *mine % slots * 2].read(node));
         CINNABAR_CO_TRY([[maybe_unused]] const auto told,
-                        co_await words[2 + *mine % places * 2].write(node, *mine + places));
+                        co_await words[2 + *mine % slots * 2].write(node, *mine + slots));
         co_return Maybe(value);
     }
 };

@@ -120,7 +120,7 @@ void add_delete_options(CLI::App& command, TransferOptions& options) {
 }
 
 // Rejects --delete for a group, because each server of a group has only a part of a folder.
-void check_deletes(const TransferOptions& options, const GroupPlace& group) {
+void check_deletes(const TransferOptions& options, const GroupAddress& group) {
     if (options.delete_extraneous && !group.members.empty())
         throw CLI::ValidationError("--delete", "works with a single server, not with --group: give its URI");
 }
@@ -154,7 +154,7 @@ void add_sync(CLI::App& command, files::Sync& sync, const std::string& receiver 
         ->default_str("batch");
 }
 
-CLI::Option* add_group_place(CLI::App& command, GroupPlace& group) {
+CLI::Option* add_group_address(CLI::App& command, GroupAddress& group) {
     auto* const members =
         command.add_option("--group", group.members,
                            "A member of a group whose servers share the files: tcps://HOST:PORT[/FOLDER]; may be given "
@@ -195,7 +195,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     add_transfer_options(command, options);
     add_tree_options(command, options);
     add_delete_options(command, options);
-    auto* const group = add_group_place(command, options.group);
+    auto* const group = add_group_address(command, options.group);
     add_replicas(command, group, options.replicas, "Copies of each file, on as many servers of the group");
     exclude(command, group, {"--wait", "--rate"});
     command.callback([&options, &run, &command, as] {
@@ -205,7 +205,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
         if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
         if (!options.as.empty() && options.files.size() != 1)
             throw CLI::ValidationError("--as", "names a single file: give only one");
-        run = [&] { return options.group.members.empty() ? run_save(options) : spread::run_save(options); };
+        run = [&] { return options.group.members.empty() ? run_save(options) : group_files::run_save(options); };
     });
 }
 
@@ -229,11 +229,11 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     add_transfer_options(command, options);
     add_tree_options(command, options);
     add_delete_options(command, options);
-    exclude(command, add_group_place(command, options.group), {"--wait", "--rate"});
+    exclude(command, add_group_address(command, options.group), {"--wait", "--rate"});
     command.callback([&options, &run, &command] {
         options.filter = filter_of(command);
         check_deletes(options, options.group);
-        run = [&] { return options.group.members.empty() ? run_fetch(options) : spread::run_fetch(options); };
+        run = [&] { return options.group.members.empty() ? run_fetch(options) : group_files::run_fetch(options); };
     });
 }
 
@@ -270,14 +270,14 @@ void add_list(CLI::App& app, ListOptions& options, Run& run) {
     command.add_flag("--json", options.json, "One line of JSON for each");
     command.add_flag("--staged", options.staged, "List what interrupted saves left, to resume from");
     command.add_flag("--clean", options.clean, "Remove what interrupted saves left: of the name in URI, or all of it");
-    auto* const group = add_group_place(command, options.group);
+    auto* const group = add_group_address(command, options.group);
     add_replicas(command, group, options.replicas, "Mark files that have fewer copies than this");
     group->excludes(server);
     exclude(command, group, {"--staged", "--clean"});
     command.callback([&] {
         const bool one = options.group.members.empty();
         if (one && options.from.empty()) throw CLI::ValidationError("URI", "give a server, or --group");
-        run = [&, one] { return one ? run_list(options) : spread::run_list(options); };
+        run = [&, one] { return one ? run_list(options) : group_files::run_list(options); };
     });
 }
 
@@ -289,7 +289,7 @@ CLI::App& add_manage(CLI::App& app, ManageOptions& options, const std::string& n
         ->required()
         ->transform(as_given);
     add_session_options(command, options);
-    (void)add_group_place(command, options.group);
+    (void)add_group_address(command, options.group);
     command.add_flag("--json", options.json, "One line of JSON for each");
     return command;
 }

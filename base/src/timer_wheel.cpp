@@ -6,7 +6,7 @@
 
 namespace cinnabar {
 
-void TimerWheel::place(WheelTimer& timer) noexcept {
+void TimerWheel::insert(WheelTimer& timer) noexcept {
     const TimeUs due = std::max(timer.expires, now_);
     const TimeUs differing = due ^ now_;
     const unsigned level = differing ? (63u - static_cast<unsigned>(std::countl_zero(differing))) / digit_bits : 0;
@@ -29,7 +29,7 @@ void TimerWheel::arm(WheelTimer& timer, TimeUs expires) noexcept {
     if (expires == time_never) return;
     ++armed_;
     due_ = std::min(due_, std::max(expires, now_));
-    if (!advancing_ || expires > now_) return place(timer);
+    if (!advancing_ || expires > now_) return insert(timer);
     timer.level = levels;
     late_.push_back(timer);
 }
@@ -73,11 +73,11 @@ unsigned TimerWheel::fire_until(TimeUs now) noexcept {
         used_[level] &= ~(std::uint64_t{1} << digit);
         List moved;
         moved.splice_back(list);
-        while (WheelTimer* timer = moved.pop_front()) place(*timer);
+        while (WheelTimer* timer = moved.pop_front()) insert(*timer);
     }
     advancing_ = false;
     now_ = std::max(now_, now);
-    while (WheelTimer* timer = late_.pop_front()) place(*timer);
+    while (WheelTimer* timer = late_.pop_front()) insert(*timer);
     due_ = first_slot();
     return fired;
 }

@@ -3,7 +3,7 @@
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/server.hpp>
 #include <cinnabar/rpc/callers.hpp>
-#include <cinnabar/rpc/rule_text.hpp>
+#include <cinnabar/rpc/rule_lines.hpp>
 
 #include <algorithm>
 #include <array>

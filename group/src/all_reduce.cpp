@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "all_reduce.hpp"
 
-#include "arrivals.hpp"
+#include "barrier_arrivals.hpp"
 #include "bounded.hpp"
 
 #include <cinnabar/group/served.hpp>
@@ -173,7 +173,7 @@ hl::Task<Result<Collected>> arrive_and_pass(std::shared_ptr<Core> core, std::str
 }  // namespace
 
 Result<void> serve_arrivals(const std::shared_ptr<Core>& core) {
-    const std::shared_ptr<Arrivals> arrivals = core->arrivals;
+    const std::shared_ptr<BarrierArrivals> arrivals = core->arrivals;
     auto arrive =
         detail::served_by(arrive_rpc, [arrivals](const Arrive& asked) { return arrivals->await_arrival(asked); });
     arrive.combine = [arrivals](const Encoded& input, Encoded& into, const Encoded& more) {

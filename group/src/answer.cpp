@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers a call at a member: runs the handler once and sends the result to every process that requests it.
 #include "bulk_terms.hpp"
-#include "collect.hpp"
+#include "tree_run.hpp"
 
 #include <cinnabar/hl/with_deadline.hpp>
 

@@ -2,7 +2,7 @@
 // The caller's side of calls that move memory.
 #include "bounded.hpp"
 #include "bulk_terms.hpp"
-#include "collect.hpp"
+#include "tree_run.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core.hpp"
 
-#include "arrivals.hpp"
+#include "barrier_arrivals.hpp"
 #include "offers.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -57,7 +57,7 @@ Core::Core(hl::NodeRef of, const GroupOptions& with)
       executions(options.calls_max, options.answer_bytes_max),
       copies(options.variables, process),
       followers(options.followers_max, std::max(options.followers_max / 2, 1u)),  // one peer may use half
-      arrivals(std::make_shared<Arrivals>(of)),
+      arrivals(std::make_shared<BarrierArrivals>(of)),
       offers(std::make_shared<Offers>()),
       answers_in_flight_(std::numeric_limits<std::size_t>::max(), answers_max) {
     if (with.seed != 0) call_numbers_.emplace(with.seed + 6);

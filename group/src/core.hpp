@@ -4,13 +4,13 @@
 // on the loops of `node`; neither waits for the other.
 #pragma once
 
-#include "copies.hpp"
 #include "event_queue.hpp"
 #include "executions.hpp"
 #include "peer_quota.hpp"
 #include "probed_peers.hpp"
 #include "served_rpcs.hpp"
 #include "swim/swim.hpp"
+#include "variable_copies.hpp"
 #include "wire.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -29,7 +29,7 @@
 
 namespace cinnabar::group {
 
-class Arrivals;
+class BarrierArrivals;
 class Offers;
 
 class Core : public std::enable_shared_from_this<Core> {
@@ -99,9 +99,9 @@ class Core : public std::enable_shared_from_this<Core> {
     const hl::Caller started;    // makes this process's own calls, subject to its quota
     const hl::Caller passed_on;  // makes forwarded calls and those of the group itself
     Executions executions;
-    Copies copies;
+    VariableCopies copies;
     PeerQuota followers;  // followers that wait for the next change
-    const std::shared_ptr<Arrivals> arrivals;
+    const std::shared_ptr<BarrierArrivals> arrivals;
     const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);

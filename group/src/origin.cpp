@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The caller's side of a collective call: chooses the targets and returns the outcome.
 #include "bounded.hpp"
-#include "collect.hpp"
+#include "tree_run.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
 

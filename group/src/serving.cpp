@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The RPCs that a member serves to other members, to processes that join, and to followers.
 #include "all_reduce.hpp"
-#include "collect.hpp"
 #include "offers.hpp"
+#include "tree_run.hpp"
 #include "variables.hpp"
 
 #include <cinnabar/hl/call.hpp>

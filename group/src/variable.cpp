@@ -71,7 +71,7 @@ hl::Task<Result<FetchedValue>> fetch_variable(std::shared_ptr<Core> core, std::s
                                               Bounds bounds) {
     if (check_variable(*core, key, 0) != Errc::ok)
         co_return Error(Errc::invalid_argument, "a key has at most 256 bytes");
-    Copies::Asked asked{key, core->copies.seen(key), std::numeric_limits<unsigned>::max(), {}};
+    VariableCopies::Asked asked{key, core->copies.seen(key), std::numeric_limits<unsigned>::max(), {}};
     auto finding = find_value(core, std::move(asked), true);
     auto bounded = run_bounded(core, std::move(finding), bounds.deadline, bounds.stop);
     Result<Copy> copy = co_await bounded;

@@ -34,7 +34,7 @@ hl::Task<Result<Copy>> ask(std::shared_ptr<Core> core, std::string key, std::sha
 
 // Asks the member above, and then the root if that member does not answer.
 hl::Task<Result<Copy>> ask_above(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
-                                 Copies::Here here) {
+                                 VariableCopies::Here here) {
     const Rank root = here.position.reign.root;
     const Rank parent = here.position.parent;
     auto left = time_left(core);
@@ -48,7 +48,8 @@ hl::Task<Result<Copy>> ask_above(std::shared_ptr<Core> core, std::string key, st
     co_return co_await again;
 }
 
-hl::Task<void> fly(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight, Copies::Here here) {
+hl::Task<void> fly(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
+                   VariableCopies::Here here) {
     const TimeUs deadline = after(core->now_us(), core->options.variables.copy_max / 4);
     if (here.position.is_root()) {
         auto settling = settle_key(core, key, flight, here);
@@ -76,12 +77,12 @@ Result<Copy> brought(const Flight& flight, const Version& floor, TimeUs now) {
 
 }  // namespace
 
-Copies::Here here_of(Core& core, const std::string& key) {
+VariableCopies::Here here_of(Core& core, const std::string& key) {
     return {position_of(key, core.view(), core.rank(), core.process), core.incarnation(), core.now_us()};
 }
 
 Errc check_variable(const Core& core, const std::string& key, std::size_t bytes) {
-    if (key.size() > Copies::key_bytes_max) return Errc::invalid_argument;
+    if (key.size() > VariableCopies::key_bytes_max) return Errc::invalid_argument;
     return bytes > core.options.variables.value_bytes_max ? Errc::too_large : Errc::ok;
 }
 
@@ -93,19 +94,19 @@ Sent sent_from(const Copy& copy, const Version& held, TimeUs now) {
 }
 
 Errc begin_flight(const std::shared_ptr<Core>& core, std::string key, std::shared_ptr<Flight> flight,
-                  Copies::Here here) {
+                  VariableCopies::Here here) {
     const Errc begun = core->node.spawn(fly(core, key, flight, here));
     if (begun != Errc::ok) core->copies.end(key, *flight, begun, {}, here);
     return begun;
 }
 
-hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked asked, bool patient) {
+hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, VariableCopies::Asked asked, bool patient) {
     Microseconds pause = first_pause;
     for (unsigned look = 1;; ++look) {
         if (core->closed()) co_return Errc::closed;
-        const Copies::Here here = here_of(*core, asked.key);
+        const VariableCopies::Here here = here_of(*core, asked.key);
         if (here.position.reign.root == no_rank) co_return Error(Errc::unreachable, "no member is known to be present");
-        Copies::Found found{Errc::again, {}, {}, false};
+        VariableCopies::Found found{Errc::again, {}, {}, false};
         if (here.position.depth < asked.depth) found = core->copies.find(asked, here);
         if (found.copy) co_return *std::move(found.copy);
         Errc code = found.code;

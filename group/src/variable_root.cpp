@@ -66,7 +66,7 @@ Errc newer_held(const detail::Encoded&, detail::Encoded& into, const detail::Enc
 }
 
 hl::Task<Errc> settle_key(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
-                          Copies::Here here) {
+                          VariableCopies::Here here) {
     const Recall recall{key, core->rank()};
     const View view = core->view();
     std::vector<Rank> others(view.present().begin(), view.present().end());

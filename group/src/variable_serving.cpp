@@ -9,7 +9,8 @@ namespace {
 
 hl::Task<Result<Sent>> answer_fetch(std::shared_ptr<Core> core, Fetch fetch, na::Addr source) {
     if (const Errc bad = check_variable(*core, fetch.key, 0); bad != Errc::ok) co_return bad;
-    Copies::Asked asked{fetch.key, fetch.floor, std::min(fetch.depth, TreePosition::outside), std::move(source)};
+    VariableCopies::Asked asked{fetch.key, fetch.floor, std::min(fetch.depth, TreePosition::outside),
+                                std::move(source)};
     auto finding = find_value(core, std::move(asked), false);
     const Result<Copy> copy = co_await finding;
     if (!copy) co_return copy.error();

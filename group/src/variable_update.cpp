@@ -108,11 +108,11 @@ hl::Task<Errc> spread(std::shared_ptr<Core> core, std::string key, Copy copy, Sy
 // dropped.
 hl::Task<Result<Copy>> put_here(std::shared_ptr<Core> core, Update update, na::Addr source) {
     const auto bytes = std::make_shared<const detail::Encoded>(std::move(update.bytes));
-    const Copies::Asked asked{update.key, update.seen, std::numeric_limits<unsigned>::max(), source};
+    const VariableCopies::Asked asked{update.key, update.seen, std::numeric_limits<unsigned>::max(), source};
     for (;;) {
-        const Copies::Here here = here_of(*core, update.key);
+        const VariableCopies::Here here = here_of(*core, update.key);
         if (!here.position.is_root()) co_return Error(Errc::again, "another member is the root of this variable");
-        Copies::Found found =
+        VariableCopies::Found found =
             update.drops ? core->copies.find(asked, here) : core->copies.put(asked, {{}, update.shape, bytes, 0}, here);
         if (found.copy) co_return *std::move(found.copy);
         if (!found.flight) co_return found.code;

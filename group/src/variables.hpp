@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Distributed variables: the functions that send and serve values. Their local state is in Copies.
+// Distributed variables: the functions that send and serve values. Their local state is in VariableCopies.
 #pragma once
 
-#include "copies.hpp"
 #include "core.hpp"
+#include "variable_copies.hpp"
 #include "variable_wire.hpp"
 
 #include <cinnabar/group/served.hpp>
 
 namespace cinnabar::group {
 
-[[nodiscard]] Copies::Here here_of(Core& core, const std::string& key);
+[[nodiscard]] VariableCopies::Here here_of(Core& core, const std::string& key);
 // Checks key and value against the limits, for local and received ones.
 [[nodiscard]] Errc check_variable(const Core& core, const std::string& key, std::size_t bytes);
 [[nodiscard]] Sent sent_from(const Copy& copy, const Version& held, TimeUs now);
 
 // Returns a usable copy of at least the version `asked.floor`. `patient`: retries until the deadline if that may help;
 // otherwise makes only one request.
-[[nodiscard]] hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked asked, bool patient);
-// Runs a request returned by Copies::find() or put().
+[[nodiscard]] hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, VariableCopies::Asked asked, bool patient);
+// Runs a request returned by VariableCopies::find() or put().
 [[nodiscard]] Errc begin_flight(const std::shared_ptr<Core>& core, std::string key, std::shared_ptr<Flight> flight,
-                                Copies::Here here);
+                                VariableCopies::Here here);
 // The root's request: asks all members for their versions and takes over the newest value.
 [[nodiscard]] hl::Task<Errc> settle_key(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
-                                        Copies::Here here);
+                                        VariableCopies::Here here);
 // The combiner of the recall: keeps the newer of two `Held`.
 [[nodiscard]] Errc newer_held(const detail::Encoded& input, detail::Encoded& into, const detail::Encoded& more);
 // Executes an update at the root. again: in this process's view it is not the root.

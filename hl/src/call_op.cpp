@@ -444,7 +444,7 @@ Error CallOp::failure() const {
     if (code == Errc::overloaded && ended_in_ == rpc::CallPhase::unknown)
         error.hint =
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
-            "or rpc.overflow_bytes_max";
+            "or rpc.large_bytes_max";
     if (by_quota_)
         error.hint = code == Errc::too_large
                          ? "a quota of the policy never allows that much: move less at once, or raise it"

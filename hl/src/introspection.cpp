@@ -57,7 +57,7 @@ ContextReport report_of(rpc::Context& context) {
     report.replies_unsent = counts.replies_unsent;
     report.completions = context.na().completions();
     report.credits_given = counts.credits_granted;
-    report.large_bytes = counts.overflow_bytes;
+    report.large_bytes = counts.large_bytes;
     report.decoded_bytes = counts.decoded_bytes;
     report.sessions_ended = counts.sessions_ended;
     report.sleeps = context.na().wakeups().sleeps;
@@ -67,8 +67,8 @@ ContextReport report_of(rpc::Context& context) {
 ContextMemory memory_of(rpc::Context& context) {
     const rpc::Context::Counts counts = context.counts();
     ContextMemory memory;
-    memory.large_bytes_kept = counts.overflow_kept;
-    memory.large_bytes_max = context.options().overflow_bytes_max;
+    memory.large_bytes_kept = counts.large_bytes_kept;
+    memory.large_bytes_max = context.options().large_bytes_max;
     memory.decoded_bytes_max = context.options().decoded_bytes_max;
     memory.replies_kept = counts.replies_kept;
     return memory;
@@ -176,18 +176,18 @@ Page<RpcReport> page_of_rpcs(NodeCore& node, const Ask& ask) {
 // Where a page of peers or calls starts: the context in the upper 16 bits, then the peer, then the call.
 struct Cursor {
     std::size_t context;
-    rpc::LookPlace place;
+    rpc::LookCursor inside;
 
     static constexpr unsigned item_bits = 24;
     static constexpr unsigned peer_bits = 24;
 
     explicit Cursor(std::uint64_t from) noexcept : context(from >> (item_bits + peer_bits)) {
-        place.item = static_cast<std::uint32_t>(from & ((1u << item_bits) - 1));
-        place.peer = static_cast<std::uint32_t>(from >> item_bits & ((1u << peer_bits) - 1));
+        inside.item = static_cast<std::uint32_t>(from & ((1u << item_bits) - 1));
+        inside.peer = static_cast<std::uint32_t>(from >> item_bits & ((1u << peer_bits) - 1));
     }
     [[nodiscard]] std::uint64_t next() const noexcept {
         return static_cast<std::uint64_t>(context) << (item_bits + peer_bits) |
-               static_cast<std::uint64_t>(place.peer) << item_bits | place.item;
+               static_cast<std::uint64_t>(inside.peer) << item_bits | inside.item;
     }
 };
 
@@ -200,13 +200,13 @@ P page_of(NodeCore& node, const Ask& ask, Look look, Add add) {
     rpc::Context& context = *node.loops()[cursor.context]->context();
     std::array<Snapshot, page_max> found;
     const std::span<Snapshot> room(found.data(), std::clamp<std::uint32_t>(ask.count, 1, page_max));
-    const unsigned count = look(context, cursor.place, room);
+    const unsigned count = look(context, cursor.inside, room);
     const TimeUs now = context.now_us();
     for (const Snapshot& shown : room.first(count)) {
         add(page, shown, now, context);
         page.items.back().context = static_cast<std::uint32_t>(cursor.context);
     }
-    if (cursor.place.over) cursor = Cursor(static_cast<std::uint64_t>(cursor.context + 1) << 48);
+    if (cursor.inside.over) cursor = Cursor(static_cast<std::uint64_t>(cursor.context + 1) << 48);
     if (cursor.context < node.loops().size()) page.next = cursor.next();
     return page;
 }
@@ -316,7 +316,7 @@ Result<void> serve_introspection(NodeCore& core, Introspection to) {
     CINNABAR_TRY_VOID(serve_to(ref, introspection::peers, to, [&core](const Ask& ask) {
         const bool histograms = ask.histograms;
         return page_of<rpc::PeerSnapshot, PeerPage>(
-            core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_peers(place, room); },
+            core, ask, [](rpc::Context& context, auto& next, auto room) { return context.look_at_peers(next, room); },
             [histograms](PeerPage& page, const rpc::PeerSnapshot& peer, TimeUs now, rpc::Context& context) {
                 page.items.push_back(report_of(peer, now));
                 page.traffic.push_back({peer.bytes_sent, peer.bytes_received});
@@ -325,7 +325,7 @@ Result<void> serve_introspection(NodeCore& core, Introspection to) {
     }));
     return serve_to(ref, introspection::calls, to, [&core](const Ask& ask) {
         return page_of<rpc::CallSnapshot, Page<CallReport>>(
-            core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_calls(place, room); },
+            core, ask, [](rpc::Context& context, auto& next, auto room) { return context.look_at_calls(next, room); },
             [&core](Page<CallReport>& page, const rpc::CallSnapshot& call, TimeUs now, rpc::Context&) {
                 page.items.push_back(report_of(core, call, now));
             });

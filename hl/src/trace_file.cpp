@@ -65,7 +65,7 @@ void add_arguments(TraceText& text, const SpanRecord& span, std::string_view pee
 }
 
 // Where a slice is drawn: asynchronous slices of one lane of one process nest.
-struct SlicePlace {
+struct SliceTrack {
     std::uint64_t process;
     std::uint64_t lane;
 };
@@ -78,7 +78,7 @@ struct SliceHead {
 };
 
 // Adds everything from the name up to the time; the caller adds the time.
-SliceHead add_head(TraceText& text, std::string_view name, std::string_view suffix, const SlicePlace& place) noexcept {
+SliceHead add_head(TraceText& text, std::string_view name, std::string_view suffix, const SliceTrack& track) noexcept {
     SliceHead head{};
     head.begin = text.written().size();
     text.add(R"({"name": ")");
@@ -87,11 +87,11 @@ SliceHead add_head(TraceText& text, std::string_view name, std::string_view suff
     text.add(R"(", "cat": "cinnabar", "ph": ")");
     head.phase = text.written().size();
     text.add(R"(b", "id2": {"local": "0x)");
-    text.add_hex(place.lane);
+    text.add_hex(track.lane);
     text.add(R"("}, "pid": )");
-    text.add_number(place.process);
+    text.add_number(track.process);
     text.add(R"(, "tid": )");
-    text.add_number(place.process);
+    text.add_number(track.process);
     text.add(R"(, "ts": )");
     head.end = text.written().size();
     return head;
@@ -117,13 +117,13 @@ void add_flow(TraceText& text, const SpanRecord& span) noexcept {
 
 // Draws the phases one after the other, from the beginning of the call to its end: transfers after the rest of their
 // handler's time, whenever they ran.
-void add_phases(TraceText& text, const SpanRecord& span, const SlicePlace& place) noexcept {
+void add_phases(TraceText& text, const SpanRecord& span, const SliceTrack& track) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
         const std::uint64_t part_us = std::min(span.parts_us[part], end_of(span) - at_us);
         if (part_us == 0) continue;
         text.add(",\n");
-        const SliceHead head = add_head(text, to_string(static_cast<CallPart>(part)), "", place);
+        const SliceHead head = add_head(text, to_string(static_cast<CallPart>(part)), "", track);
         text.add_number(at_us);
         text.add("}");
         at_us += part_us;
@@ -132,13 +132,13 @@ void add_phases(TraceText& text, const SpanRecord& span, const SlicePlace& place
 }
 
 void add_span(TraceText& text, const SpanRecord& span, std::uint64_t drawn_us, std::string_view peer,
-              const SlicePlace& place) noexcept {
-    const SliceHead head = add_head(text, span.name, suffixes[static_cast<std::size_t>(span.kind)], place);
+              const SliceTrack& track) noexcept {
+    const SliceHead head = add_head(text, span.name, suffixes[static_cast<std::size_t>(span.kind)], track);
     text.add_number(drawn_us);
     add_flow(text, span);
     add_arguments(text, span, peer);
     text.add("}");
-    if (is_timed(span)) add_phases(text, span, place);
+    if (is_timed(span)) add_phases(text, span, track);
     add_end(text, head, end_of(span));
 }
 

@@ -68,22 +68,22 @@ std::optional<na::Addr> Engine::address_of(const std::string& agent) const {
     return found->second;
 }
 
-Result<std::shared_ptr<Registered>> Engine::share(const Place& place) const {
-    CINNABAR_TRY(bulk::Region region, region_of(place));
+Result<std::shared_ptr<Registered>> Engine::share(const MemoryId& id) const {
+    CINNABAR_TRY(bulk::Region region, region_of(id));
     CINNABAR_TRY(SharedBytes shared, hl::share_bytes(*node_, region, region.access()));
-    return std::make_shared<Registered>(place, std::move(region), std::move(shared));
+    return std::make_shared<Registered>(id, std::move(region), std::move(shared));
 }
 
 nixl_status_t Engine::registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) {
     if (!is_supported(kind)) return NIXL_ERR_NOT_SUPPORTED;
     const std::lock_guard lock(mutex_);
-    const Place place(kind, kind == DRAM_SEG ? 0 : memory.devId, memory.addr, memory.len);
-    if (const auto known = registered_.find(place); known == registered_.end()) {
-        auto shared = share(place);
+    const MemoryId id(kind, kind == DRAM_SEG ? 0 : memory.devId, memory.addr, memory.len);
+    if (const auto known = registered_.find(id); known == registered_.end()) {
+        auto shared = share(id);
         if (!shared) return status_of(shared.code());
-        registered_[place] = *std::move(shared);
+        registered_[id] = *std::move(shared);
     }
-    const auto& registered = registered_[place];
+    const auto& registered = registered_[id];
     ++registered->registrations;
     out = new LocalMemory(registered);
     return NIXL_SUCCESS;
@@ -97,7 +97,7 @@ nixl_status_t Engine::deregisterMem(nixlBackendMD* memory) {
     if (registered->registrations == 1) {
         // NIXL does not report an error of this function to its program. So even if it fails, nobody can begin to use
         // the memory, and the same addresses can be registered again.
-        const auto known = registered_.find(registered->place);
+        const auto known = registered_.find(registered->id);
         if (known != registered_.end() && known->second == registered) registered_.erase(known);
         registered->gone.store(true);
         const Errc withdrawn = registered->shared.withdraw();

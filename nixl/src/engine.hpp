@@ -69,14 +69,14 @@ class Engine final : public nixlBackendEngine {
 
   private:
     [[nodiscard]] Result<void> open();
-    [[nodiscard]] Result<std::shared_ptr<Registered>> share(const Place& place) const;
+    [[nodiscard]] Result<std::shared_ptr<Registered>> share(const MemoryId& id) const;
     [[nodiscard]] std::optional<na::Addr> address_of(const std::string& agent) const;
 
     Microseconds deadline_{0};
     std::shared_ptr<Notices> notices_ = std::make_shared<Notices>();  // shared with the node's handler
     mutable std::mutex mutex_;                                        // guards the two below
     std::map<std::string, na::Addr> agents_;
-    std::map<Place, std::shared_ptr<Registered>> registered_;
+    std::map<MemoryId, std::shared_ptr<Registered>> registered_;
     std::optional<hl::Node> node_;  // last, so that its handlers end first
 };
 

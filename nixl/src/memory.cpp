@@ -12,8 +12,8 @@
 
 namespace cinnabar::nixl {
 
-Result<bulk::Region> region_of(const Place& place) {
-    const auto [kind, device, address, bytes] = place;
+Result<bulk::Region> region_of(const MemoryId& id) {
+    const auto [kind, device, address, bytes] = id;
     switch (kind) {
         case DRAM_SEG:
             return bulk::Region::expose(Bytes(reinterpret_cast<std::byte*>(address), bytes), na::Access::read_write);

@@ -16,25 +16,25 @@
 namespace cinnabar::nixl {
 
 // Where registered memory is: its kind, its device or file, its address or its offset in the file, and its bytes.
-using Place = std::tuple<nixl_mem_t, std::uint64_t, std::uintptr_t, std::size_t>;
+using MemoryId = std::tuple<nixl_mem_t, std::uint64_t, std::uintptr_t, std::size_t>;
 
 // Makes a region of it. Host memory: the device is ignored. Memory of a CUDA device: `address` is in it. A file: the
 // device is its descriptor, which may be closed afterwards, and `address` an offset in it; without the right to write
 // to it, it is registered for reading. unsupported: another kind; others: bulk::Region::of_file, bulk::device_memory.
-[[nodiscard]] Result<bulk::Region> region_of(const Place& place);
+[[nodiscard]] Result<bulk::Region> region_of(const MemoryId& id);
 [[nodiscard]] inline bool is_supported(nixl_mem_t kind) noexcept {
     return kind == DRAM_SEG || kind == VRAM_SEG || kind == FILE_SEG;
 }
 
 // Memory that is shared, so that others can read and write it by tokens, and that transfers use as local memory.
 struct Registered {
-    Registered(const Place& at, bulk::Region whole, SharedBytes bytes)
-        : place(at),
+    Registered(const MemoryId& at, bulk::Region whole, SharedBytes bytes)
+        : id(at),
           address(std::get<2>(at)),
           region(std::move(whole)),
           shared(std::move(bytes)),
           token(shared.token(Names::any_version)) {}
-    const Place place;
+    const MemoryId id;
     const std::uintptr_t address;  // of a file: the offset
     const bulk::Region region;
     SharedBytes shared;

@@ -59,8 +59,8 @@ class Transfer final : public nixlBackendReqH {
         std::optional<Notification> notification;
         std::vector<std::shared_ptr<Registered>> local;  // each once
     };
-    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, this
-    // object is not called; it then ends the post when it is destroyed with the last of those calls.
+    // Ends a post: when it is called with the outcome, or, if memory ran out while the calls of the post were sent and
+    // nobody calls it, when the last of those calls ends and destroys it.
     class Ending {
       public:
         explicit Ending(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}

@@ -116,7 +116,7 @@ Bytes Call::input_room() const noexcept {
 Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(use_.state == State::made && !large_input_);
     whole_way_ = true;
-    const Errc made = core_->overflow.allocate(bytes, large_input_, {});
+    const Errc made = core_->large_memory.allocate(bytes, large_input_, {});
     if (made == Errc::ok) room = large_input_.contiguous();
     return made;
 }
@@ -204,8 +204,8 @@ void Origin::free(Call& call) noexcept {
     if (call.message_ && call.slot_index >= messages_retained_) {
         call.port_->give_message(*std::exchange(call.message_, nullptr));
     }
-    core_.overflow.drop(call.large_input_, {});
-    core_.overflow.drop(call.large_output_, {});
+    core_.large_memory.drop(call.large_input_, {});
+    core_.large_memory.drop(call.large_output_, {});
     reuse(call);
     core_.go_if_over();
 }

@@ -93,7 +93,7 @@ void CallFences::end_all() noexcept {
             if (call.whole_.shows_memory) tell_shown(call);
             released(call);
         });
-        target_.requests.for_each([this](Request& request) { large_.result_released(request); });
+        target_.requests.for_each([this](Request& request) { large_values_.result_released(request); });
     }
     drive_while([this] { return fences_.in_progress() != 0; });
 }

@@ -17,8 +17,8 @@ class Target;
 
 class CallFences {
   public:
-    CallFences(ContextBase& base, Origin& origin, Target& target, LargeValues& large, Fences& fences) noexcept
-        : base_(base), origin_(origin), target_(target), large_(large), fences_(fences) {}
+    CallFences(ContextBase& base, Origin& origin, Target& target, LargeValues& large_values, Fences& fences) noexcept
+        : base_(base), origin_(origin), target_(target), large_values_(large_values), fences_(fences) {}
 
     // The call has ended: takes back what it lent, unless its target was asked to release that first.
     void begin(Call& call) noexcept;
@@ -39,7 +39,7 @@ class CallFences {
     ContextBase& base_;
     Origin& origin_;
     Target& target_;
-    LargeValues& large_;
+    LargeValues& large_values_;
     Fences& fences_;
 };
 

@@ -35,7 +35,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
       serving(*this, wanted),
       credits(*this, peers, control, target.requests.slots_max()),
       access(*this, peers, wanted.policy, owner.callers()),
-      overflow(options),
+      large_memory(options),
       fences(*this, peers, wanted.context.threads, wanted.lends_max) {}
 
 ContextCore::~ContextCore() = default;
@@ -182,7 +182,7 @@ void ContextCore::close() noexcept {
     peers.release_all();
     CINNABAR_ASSERT(mover->transfers() == 0);
     mover.reset();
-    overflow.close();
+    large_memory.close();
 }
 
 ConstBytes ContextCore::home_of(const na::Port& port) const noexcept {
@@ -246,9 +246,9 @@ Context::Counts Context::counts() {
         counts.connections = core_->peers.connections();
         counts.queued = core_->queue.calls();
         counts.credits_granted = core_->credits.made();
-        counts.overflow_bytes = core_->overflow.taken();
-        counts.overflow_kept = core_->overflow.pooled();
-        counts.decoded_bytes = core_->overflow.decoded();
+        counts.large_bytes = core_->large_memory.taken();
+        counts.large_bytes_kept = core_->large_memory.pooled();
+        counts.decoded_bytes = core_->large_memory.decoded();
         counts.leases = core_->fences.lent();
         counts.quarantined = core_->fences.quarantined();
         counts.transfers = core_->mover->transfers();

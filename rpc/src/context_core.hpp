@@ -13,10 +13,10 @@
 #include "far_moves.hpp"
 #include "fences.hpp"
 #include "frame.hpp"
+#include "large_memory.hpp"
 #include "large_values.hpp"
 #include "notices.hpp"
 #include "origin.hpp"
-#include "overflow.hpp"
 #include "part_of.hpp"
 #include "peer_book.hpp"
 #include "peers.hpp"
@@ -67,7 +67,7 @@ class ContextCore final : public ContextBase, public na::Receiver {
     Deadlines deadlines{*this, origin};
     SendQueue queue{*this, origin, replies, control, peers};
     Replies replies{*this};
-    CallFences call_fences{*this, origin, target, large, fences};
+    CallFences call_fences{*this, origin, target, large_values, fences};
 
     // As target.
     Target target;
@@ -86,7 +86,7 @@ class ContextCore final : public ContextBase, public na::Receiver {
                  .serving = serving,
                  .credits = credits,
                  .control = control,
-                 .large = large,
+                 .large_values = large_values,
                  .fences = fences}};
     Control control{*this,
                     {.origin = origin,
@@ -94,21 +94,21 @@ class ContextCore final : public ContextBase, public na::Receiver {
                      .target = target,
                      .credits = credits,
                      .queue = queue,
-                     .large = large,
+                     .large_values = large_values,
                      .peers = peers}};
-    Overflow overflow;
-    LargeValues large{*this,
-                      {.origin = origin,
-                       .deadlines = deadlines,
-                       .queue = queue,
-                       .replies = replies,
-                       .target = target,
-                       .serving = serving,
-                       .credits = credits,
-                       .access = access,
-                       .control = control,
-                       .overflow = overflow,
-                       .fences = fences}};
+    LargeMemory large_memory;
+    LargeValues large_values{*this,
+                             {.origin = origin,
+                              .deadlines = deadlines,
+                              .queue = queue,
+                              .replies = replies,
+                              .target = target,
+                              .serving = serving,
+                              .credits = credits,
+                              .access = access,
+                              .control = control,
+                              .large_memory = large_memory,
+                              .fences = fences}};
     Fences fences;  // of calls and of large results
     FarMoves far_moves{*this, origin};
     Notices notices;
@@ -151,7 +151,7 @@ Part& part_of(const Object& object) noexcept {
     } else if constexpr (std::is_same_v<Part, Control>) {
         return core.control;
     } else if constexpr (std::is_same_v<Part, LargeValues>) {
-        return core.large;
+        return core.large_values;
     } else {
         static_assert(std::is_same_v<Part, ContextBase>);
         return core;

@@ -147,7 +147,7 @@ void Control::apply(PeerBook& book, const ControlRecord& record) noexcept {
         case ControlType::released:
             return released(book, record.call);
         case ControlType::fetched:
-            if (Request* request = parts_.target.find(book, record.call)) parts_.large.result_released(*request);
+            if (Request* request = parts_.target.find(book, record.call)) parts_.large_values.result_released(*request);
             return;
         case ControlType::ping:
             return send(book, {ControlType::pong, record.value, 0});

@@ -29,7 +29,7 @@ class Control {
         Target& target;
         CreditPool& credits;
         SendQueue& queue;
-        LargeValues& large;
+        LargeValues& large_values;
         Peers& peers;
     };
     Control(ContextBase& base, const Parts& parts) noexcept : base_(base), parts_(parts) {}

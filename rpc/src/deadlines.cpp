@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fires the deadlines of calls. A call whose result is being pulled has a timer of its own (stall.cpp). A request has
-// no timer: its handler checks the deadline, and its transfers have the same deadline.
+// Fires the deadlines of calls. A call whose result is being pulled has a timer of its own (large_values_stall.cpp). A
+// request has no timer: its handler checks the deadline, and its transfers have the same deadline.
 #include "deadlines.hpp"
 
 #include "origin.hpp"

@@ -16,8 +16,8 @@ namespace cinnabar::rpc {
 enum class FrameKind : std::uint8_t { request = 1, reply = 2, control = 3 };
 
 // Flags of requests and replies. A frame with an unknown bit is rejected with `protocol`.
-inline constexpr std::uint16_t flag_overflow = 1;  // the payload is the descriptor of the actual, large payload
-inline constexpr std::uint16_t flag_one_way = 2;   // requests: no reply
+inline constexpr std::uint16_t flag_large = 1;    // the payload is the descriptor of the actual, large payload
+inline constexpr std::uint16_t flag_one_way = 2;  // requests: no reply
 // Requests: the origin has more requests and no credits for them.
 inline constexpr std::uint16_t flag_wants_credits = 4;
 inline constexpr std::uint16_t flag_checksum = 8;  // the CRC-32C of the payload is in the header
@@ -27,7 +27,7 @@ inline constexpr std::uint16_t flag_place = 32;    // requests: a place in a que
 inline constexpr std::uint16_t flag_times = 64;
 inline constexpr std::uint16_t flag_unsampled = 128;  // requests: nobody records the trace; with flag_trace
 inline constexpr std::uint16_t request_flags_known = 255;
-inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum | flag_times;
+inline constexpr std::uint16_t reply_flags_known = flag_large | flag_checksum | flag_times;
 
 inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};
 

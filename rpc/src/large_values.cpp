@@ -5,8 +5,8 @@
 #include "control.hpp"
 #include "credit_pool.hpp"
 #include "fences.hpp"
+#include "large_memory.hpp"
 #include "origin.hpp"
-#include "overflow.hpp"
 #include "part_of.hpp"
 #include "replies.hpp"
 #include "send_queue.hpp"
@@ -21,7 +21,7 @@ namespace cinnabar::rpc {
 
 Errc LargeValues::move_input(Call& call) noexcept {
     call.whole_way_ = true;
-    const Errc made = parts_.overflow.allocate(call.input_bytes_, call.large_input_, {});
+    const Errc made = parts_.large_memory.allocate(call.input_bytes_, call.large_input_, {});
     if (made != Errc::ok) return made;
     call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
     const std::uint32_t before = call.input_bytes_;
@@ -48,7 +48,7 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     if (!writer.ok()) return Errc::too_large;
-    call.whole_.overflow = true;
+    call.whole_.large = true;
     call.input_bytes_ = static_cast<std::uint32_t>(writer.size());
     return Errc::ok;
 }
@@ -58,9 +58,9 @@ void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
     ByteReader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
     if (failed == Errc::ok && call.remote_output_.bytes() == 0) failed = Errc::protocol;
-    if (failed == Errc::ok && !parts_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
+    if (failed == Errc::ok && !parts_.large_memory.may_claim(*call.book_, call.remote_output_.bytes()))
         failed = Errc::overloaded;
-    if (failed == Errc::ok) failed = parts_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, {});
+    if (failed == Errc::ok) failed = parts_.large_memory.allocate(call.remote_output_.bytes(), call.large_output_, {});
     if (failed == Errc::ok) {
         call.book_->claimed_bytes += call.large_output_.bytes();
         bulk::TransferArgs args;
@@ -105,7 +105,7 @@ void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
     const std::uint64_t bytes = request.remote_input_.bytes();
     PeerBook& book = *request.book_;
-    if (failed == Errc::ok) failed = parts_.overflow.allocate(bytes, request.large_input_, payer_of(request));
+    if (failed == Errc::ok) failed = parts_.large_memory.allocate(bytes, request.large_input_, payer_of(request));
     if (failed == Errc::ok) {
         bulk::TransferArgs args;
         args.remote = &request.remote_input_;
@@ -134,7 +134,7 @@ void LargeValues::release_input(Request& request) noexcept {
 }
 
 void LargeValues::drop_input(Request& request) noexcept {
-    parts_.overflow.drop(request.large_input_, payer_of(request));
+    parts_.large_memory.drop(request.large_input_, payer_of(request));
 }
 
 void LargeValues::input_pulled(Request& request) noexcept {

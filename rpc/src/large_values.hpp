@@ -14,7 +14,7 @@ class CreditPool;
 class Deadlines;
 class Fences;
 class Origin;
-class Overflow;
+class LargeMemory;
 class Replies;
 class SendQueue;
 class Serving;
@@ -33,7 +33,7 @@ class LargeValues {
         CreditPool& credits;
         Access& access;
         Control& control;
-        Overflow& overflow;
+        LargeMemory& large_memory;
         Fences& fences;
     };
     LargeValues(ContextBase& base, const Parts& parts) noexcept : base_(base), parts_(parts) {}
@@ -60,7 +60,7 @@ class LargeValues {
     void input_pulled(Request& request) noexcept;
     void result_lent(Request& request) noexcept;
     void result_over(Request& request) noexcept;
-    // Detects pulls that stall or are too slow (stall.cpp).
+    // Detects pulls that stall or are too slow (large_values_stall.cpp).
     void watch(Request& request) noexcept;
     void watch(Call& call) noexcept;
     void look_at_input(Request& request) noexcept;

@@ -52,7 +52,7 @@ void Peers::end_orphans(PeerBook& book) noexcept {
         // request lends nothing, and free() resets what free_if_over() checks.
         if (!request->one_way_) parts_.serving.cancel(*request);
         if (request->lend_) {
-            parts_.large.result_released(*request);
+            parts_.large_values.result_released(*request);
         } else {
             parts_.serving.free_if_over(*request);
         }

@@ -78,10 +78,10 @@ struct PeerBook : PoolSlot {
     WorkItem drop;
 
     // As target.
-    Requests held;                         // including those of earlier connections
-    SharedBudget::Part overflow_bytes{0};  // of large arguments and results of its requests
-    SharedBudget::Part decoded_bytes{0};   // of decoded arguments of its requests
-    WorkQueue unsent_replies;              // replies that the transport had no room for
+    Requests held;                        // including those of earlier connections
+    SharedBudget::Part large_bytes{0};    // of large arguments and results of its requests
+    SharedBudget::Part decoded_bytes{0};  // of decoded arguments of its requests
+    WorkQueue unsent_replies;             // replies that the transport had no room for
     Credits account;
     std::uint64_t unfetched_bytes = 0;       // of large results that the peer has not fetched
     std::unique_ptr<Verdicts> verdicts;      // of this connection; null: not asked yet, or `counted` is set

@@ -36,7 +36,7 @@ class Peers {
         Serving& serving;
         CreditPool& credits;
         Control& control;
-        LargeValues& large;
+        LargeValues& large_values;
         Fences& fences;
     };
     Peers(ContextBase& base, const Parts& parts) noexcept;

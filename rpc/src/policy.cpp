@@ -3,7 +3,7 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/rpc/policy.hpp>
-#include <cinnabar/rpc/rule_text.hpp>
+#include <cinnabar/rpc/rule_lines.hpp>
 
 #include <algorithm>
 #include <new>

@@ -44,7 +44,7 @@ ConstBytes Serving::write_reply(Request& request, std::uint16_t given) const noe
     ReplyHeader header;
     header.result = request.answer_;
     header.flags = core_.frame_flags;
-    if (request.output_is_lent()) header.flags |= flag_overflow;
+    if (request.output_is_lent()) header.flags |= flag_large;
     header.payload_bytes = request.output_bytes_;
     header.shape = request.output_shape_;
     header.credits = given;
@@ -110,13 +110,13 @@ void Serving::post_reply(Request& request) noexcept {
         return post_reply(request);
     }
     if (taken == Errc::ok && large && !request.lend_) {
-        if (const Errc failed = core_.large.lend_result(request); failed != Errc::ok) request.answer_ = failed;
+        if (const Errc failed = core_.large_values.lend_result(request); failed != Errc::ok) request.answer_ = failed;
     }
     if (taken == Errc::ok) {
         const std::uint16_t credits = core_.credits.for_reply(book);
         const ConstBytes reply = write_reply(request, credits);
-        // Fast path: the transport takes the reply at once. Not if the handler wants to know when it was sent, or if a
-        // large result is kept from then on.
+        // Fast path: the transport takes the reply at once. It is not taken if the handler wants to know when the reply
+        // was sent, or if a large result has to be kept after that.
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             book.bytes_sent += reply.size();
@@ -136,7 +136,7 @@ void Serving::post_reply(Request& request) noexcept {
     if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
         // The origin accepts only smaller messages than this side: sends the result in bulk, or else an error.
         if (const Errc failed =
-                core_.overflow.allocate(request.output_bytes_, request.large_output_, payer_of(request));
+                core_.large_memory.allocate(request.output_bytes_, request.large_output_, payer_of(request));
             failed == Errc::ok) {
             request.large_output_.copy_in(0,
                                           request.message_->bytes().subspan(reply_header_bytes, request.output_bytes_));
@@ -166,7 +166,8 @@ void Serving::post_reply_later(Request& request) noexcept {
 void Serving::reply_sent(Request& request) noexcept {
     request.whole_.reply_posted = false;
     core_.credits.reply_left(*request.book_);
-    if (request.lend_ && !request.lend_->fencing && request.op_.result == Errc::ok) core_.large.keep_result(request);
+    if (request.lend_ && !request.lend_->fencing && request.op_.result == Errc::ok)
+        core_.large_values.keep_result(request);
     if (request.op_.result != Errc::ok) reply_failed(request);
     reply_over(request, request.op_.result);
 }
@@ -182,7 +183,7 @@ void Serving::reply_failed(Request& request) noexcept {
         book.account.take_back(header.credits);
         core_.credits.watch_starving(book);
     }
-    if (request.lend_) core_.large.result_released(request);
+    if (request.lend_) core_.large_values.result_released(request);
 }
 
 void Serving::reply_over(Request& request, Errc result) noexcept {

@@ -47,8 +47,9 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
     return book.timed.get();
 }
 
-// For the first timed call to a peer, and for one that waited for its connection or for a credit, that was long, or
-// whose times do not fit into each other. Limits what the target claims.
+// Takes the times of a call that take_times() leaves to this function: the first timed call to a peer, a call that
+// waited for its connection or for a credit, a long one, and one whose times contradict each other. Limits what the
+// target claims.
 void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
     TimedCalls* const timed = book.timed ? book.timed.get() : begin_timing(book);
     const TargetTimes target = decode_times(reply);
@@ -195,10 +196,10 @@ Errc Replies::keep(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBy
         return Errc::ok;
     }
     if (payload.empty()) return Errc::ok;
-    if (const Errc over = core_.overflow.reserve(payload.size(), {}); over != Errc::ok) return over;
+    if (const Errc over = core_.large_memory.reserve(payload.size(), {}); over != Errc::ok) return over;
     call.reply_copy_.reset(new (std::nothrow) std::byte[payload.size()]);
     if (!call.reply_copy_) {
-        core_.overflow.give_back(payload.size(), {});
+        core_.large_memory.give_back(payload.size(), {});
         return Errc::out_of_memory;
     }
     call.reply_copy_bytes_ = static_cast<std::uint32_t>(payload.size());
@@ -214,7 +215,7 @@ void Replies::release(Call& call) noexcept {
         --kept_;
         wake_waiter();
     }
-    if (call.reply_copy_) core_.overflow.give_back(std::exchange(call.reply_copy_bytes_, 0), {});
+    if (call.reply_copy_) core_.large_memory.give_back(std::exchange(call.reply_copy_bytes_, 0), {});
     call.reply_copy_.reset();
 }
 
@@ -231,7 +232,7 @@ void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header
         return core_.origin.finish(
             call, is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
-    const bool large = (header.flags & flag_overflow) != 0;
+    const bool large = (header.flags & flag_large) != 0;
     if (!large && copy_small(call, payload, call.use_.output)) {
         return core_.origin.finish(call, Errc::ok);
     }
@@ -240,7 +241,7 @@ void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header
         if (large) core_.control.send(*call.book_, {ControlType::fetched, 0, arrival.tag});
         return core_.origin.finish(call, failed);
     }
-    if (large) return core_.large.pull_output(call, kept);
+    if (large) return core_.large_values.pull_output(call, kept);
     call.use_.output = kept;
     core_.origin.finish(call, Errc::ok);
 }

@@ -82,13 +82,14 @@ void Request::release_input() noexcept {
     core_->owned([this] {
         input_ = {};
         core_->credits.return_slot(*this);
-        core_->large.drop_input(*this);
+        core_->large_values.drop_input(*this);
     });
 }
 
 Errc Request::charge_memory(std::uint64_t bytes) noexcept {
     if (arriving_) outlive_arrival();
-    if (const Errc over = core_->overflow.reserve_decoded(bytes, decoded_bytes_, payer_of(*this)); over != Errc::ok) {
+    if (const Errc over = core_->large_memory.reserve_decoded(bytes, decoded_bytes_, payer_of(*this));
+        over != Errc::ok) {
         core_->access.note_refused_bytes(*this);
         return over;
     }
@@ -101,7 +102,7 @@ Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(!answered() && !large_output_);
     if (arriving_) outlive_arrival();
     go_whole_way();
-    const Errc made = core_->overflow.allocate(bytes, large_output_, payer_of(*this));
+    const Errc made = core_->large_memory.allocate(bytes, large_output_, payer_of(*this));
     if (made == Errc::ok)
         room = large_output_.contiguous();
     else
@@ -251,7 +252,7 @@ void Serving::cancel(Request& request) noexcept {
     const ControlRecord released{ControlType::released, 0, request.tag_};
     const bool is_released = !request.transfers_ && !request.pull_ && book.open && !request.use_.orphaned;
     // Nobody will fetch the large result. The request may be freed here.
-    if (request.lend_) core_.large.result_released(request);
+    if (request.lend_) core_.large_values.result_released(request);
     if (is_released) core_.control.send(book, released);
 }
 
@@ -392,10 +393,10 @@ void Serving::free_if_over(Request& request) noexcept {
 // Frees what the request has besides its message.
 void Serving::end_whole_way(Request& request) noexcept {
     const Payer payer = payer_of(request);
-    core_.large.drop_input(request);
-    core_.overflow.drop(request.large_output_, payer);
+    core_.large_values.drop_input(request);
+    core_.large_memory.drop(request.large_output_, payer);
     if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
-        core_.overflow.give_back_decoded(charged, payer);
+        core_.large_memory.give_back_decoded(charged, payer);
     }
     if (request.counted_by_) {
         request.counted_by_->give_back_request();

@@ -24,15 +24,15 @@ class RequestTable {
         if (++count_ > grow_above_) grow();
         link(request, bucket_of(book, tag));
     }
-    [[nodiscard]] static bool has(const Request& request) noexcept { return request.tag_place_ != nullptr; }
+    [[nodiscard]] static bool has(const Request& request) noexcept { return request.tag_link_ != nullptr; }
     // Does nothing if the request is not in the table.
     void remove(Request& request) noexcept {
-        if (!request.tag_place_) return;
+        if (!request.tag_link_) return;
         --count_;
-        *request.tag_place_ = request.tag_next_;
-        if (request.tag_next_) request.tag_next_->tag_place_ = request.tag_place_;
+        *request.tag_link_ = request.tag_next_;
+        if (request.tag_next_) request.tag_next_->tag_link_ = request.tag_link_;
         request.tag_next_ = nullptr;
-        request.tag_place_ = nullptr;
+        request.tag_link_ = nullptr;
     }
     // The request of that peer; null: none.
     [[nodiscard]] Request* find(const PeerBook& book, std::uint64_t tag) const noexcept {
@@ -62,8 +62,8 @@ class RequestTable {
     }
     static void link(Request& request, Request** bucket) noexcept {
         request.tag_next_ = *bucket;
-        if (request.tag_next_) request.tag_next_->tag_place_ = &request.tag_next_;
-        request.tag_place_ = bucket;
+        if (request.tag_next_) request.tag_next_->tag_link_ = &request.tag_next_;
+        request.tag_link_ = bucket;
         *bucket = &request;
     }
     [[nodiscard]] std::size_t buckets() const noexcept { return std::size_t{1} << (64 - shift_); }

@@ -34,7 +34,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     RequestHeader header;
     header.flags = core_.frame_flags;
     if (call.whole_way_) {
-        if (call.whole_.overflow) header.flags |= flag_overflow;
+        if (call.whole_.large) header.flags |= flag_large;
         if (call.whole_.place != 0) header.flags |= flag_place;
         header.place = call.whole_.place;
     }
@@ -100,7 +100,7 @@ Errc Origin::prepare_memory(Call& call) noexcept {
             return refused;
         if (lend->audience != Audience::anyone) lend->confine(*call.book_->peer);
     }
-    return call.large_input_ ? core_.large.lend_input(call) : Errc::ok;
+    return call.large_input_ ? core_.large_values.lend_input(call) : Errc::ok;
 }
 
 void Origin::submit(Call& call) noexcept {
@@ -178,8 +178,8 @@ bool Origin::send(Call& call) noexcept {
 bool Origin::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
     PeerBook& book = *call.book_;
     Errc taken = post_request(call, bytes);
-    if (taken == Errc::too_large && !call.whole_.overflow) {
-        taken = core_.large.move_input(call);
+    if (taken == Errc::too_large && !call.whole_.large) {
+        taken = core_.large_values.move_input(call);
         if (taken == Errc::ok) return send(call);
     }
     if (taken == Errc::again) {
@@ -218,13 +218,13 @@ void Origin::request_sent(Call& call) noexcept {
         return complete_if_over(call);
     }
     if (result == Errc::ok) {
-        if (call.args.one_way && !call.whole_.overflow) finish(call, Errc::ok);
+        if (call.args.one_way && !call.whole_.large) finish(call, Errc::ok);
         return;  // a reply ends the call; or `released`, if it is one-way and its arguments must still be fetched
     }
     call.use_.was_sent = false;
-    const bool too_large = result == Errc::too_large && !call.whole_.overflow;
+    const bool too_large = result == Errc::too_large && !call.whole_.large;
     call.whole_.may_have_left = book.open && result != Errc::too_large;
-    const Errc by_bulk = too_large ? core_.large.move_input(call) : result;
+    const Errc by_bulk = too_large ? core_.large_values.move_input(call) : result;
     if (by_bulk == Errc::ok) {
         // The peer's message limit became known with its Hello: sends the same call again, with its arguments in bulk.
         --book.sent;

@@ -28,7 +28,7 @@ void SlowReaders::refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) 
     credits_.retire(book);
     if ((flags & flag_one_way) == 0) {
         control_.send(book, {ControlType::refused, 0, id});
-    } else if ((flags & flag_overflow) != 0) {
+    } else if ((flags & flag_large) != 0) {
         control_.send(book, {ControlType::released, 0, id});
     }
     watch();

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
 constexpr std::size_t items_max = 4'096;         // per peer, not counting calls that were sent
 
-// The value of LookPlace::peer after the last book: the sent calls to all peers follow, by slot (LookPlace::item).
+// The value of LookCursor::peer after the last book: the sent calls to all peers follow, by slot (LookCursor::item).
 // There are never that many books.
 constexpr std::uint32_t sent_calls = 1u << 23;
 
@@ -85,11 +85,11 @@ class ContextCore::Snapshots {
     [[nodiscard]] static CallPhase phase_of(const PeerBook& book, const Call& call) noexcept;
     void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
     // Fills `out` with the next calls that are queued for that peer, then with the peer's requests that are held here.
-    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
+    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookCursor& cursor,
                                           std::span<CallSnapshot> out) const noexcept;
     // All calls that were sent, by slot: they are in no list, and one pass over the slots finds them for all peers.
     // `steps`: how many more slots may be visited.
-    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+    [[nodiscard]] unsigned describe_sent_calls(LookCursor& cursor, std::uint32_t& steps,
                                                std::span<CallSnapshot> out) const noexcept;
 
   private:
@@ -186,7 +186,7 @@ void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) c
     out.calls_sent = book.sent;
     out.requests = book.account.requests();
     out.replies_unsent = book.account.unsent();
-    out.large_bytes = book.overflow_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
+    out.large_bytes = book.large_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
     out.decoded_bytes = book.decoded_bytes.load(std::memory_order_relaxed);
     out.bytes_sent = book.bytes_sent;
     out.bytes_received = book.bytes_received;
@@ -199,13 +199,13 @@ void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) c
     out.p99_us = times.quantile_us(PeerTimes::whole, 0.99);
 }
 
-unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookPlace& place,
+unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookCursor& cursor,
                                                 std::span<CallSnapshot> out) const noexcept {
-    PageOf page(out, place.item);
+    PageOf page(out, cursor.item);
     page.add_all(book.queued, [&](const Call& call, CallSnapshot& shown) { describe(book, call, shown); });
     page.add_all(book.held, [&](const Request& request, CallSnapshot& shown) { describe(book, request, shown); });
-    place.item = page.full() ? place.item + page.filled() : 0;
-    if (!page.full()) ++place.peer;
+    cursor.item = page.full() ? cursor.item + page.filled() : 0;
+    if (!page.full()) ++cursor.peer;
     return page.filled();
 }
 
@@ -237,13 +237,13 @@ void ContextCore::Snapshots::describe(const PeerBook& book, const Request& reque
     shown.peer = request.source_;
 }
 
-unsigned ContextCore::Snapshots::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+unsigned ContextCore::Snapshots::describe_sent_calls(LookCursor& cursor, std::uint32_t& steps,
                                                      std::span<CallSnapshot> out) const noexcept {
     unsigned filled = 0;
-    for (; filled < out.size() && steps != 0; --steps, ++place.item) {
-        const Call* const call = core_.origin.calls.at(place.item);
+    for (; filled < out.size() && steps != 0; --steps, ++cursor.item) {
+        const Call* const call = core_.origin.calls.at(cursor.item);
         if (!call) {
-            place.over = true;
+            cursor.over = true;
             break;
         }
         if (call->is_sent() && call->book_ && call->book_->peer)
@@ -252,17 +252,17 @@ unsigned ContextCore::Snapshots::describe_sent_calls(LookPlace& place, std::uint
     return filled;
 }
 
-unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept {
+unsigned Context::look_at_peers(LookCursor& cursor, std::span<PeerSnapshot> out) noexcept {
     const ContextCore::Snapshots snapshots(*core_);
     unsigned filled = 0;
     core_->owned([&] {
         for (std::uint32_t steps = 0; filled < out.size() && steps < steps_per_page; ++steps) {
-            const PeerBook* const book = core_->peers.books.at(place.peer);
+            const PeerBook* const book = core_->peers.books.at(cursor.peer);
             if (!book) {
-                place.over = true;
+                cursor.over = true;
                 return;
             }
-            const std::uint32_t index = place.peer++;
+            const std::uint32_t index = cursor.peer++;
             if (!book->peer) continue;
             PeerSnapshot& shown = out[filled++] = PeerSnapshot();
             snapshots.describe(*book, shown);
@@ -295,22 +295,22 @@ bool Context::peer_times(const PeerSnapshot& of, PeerTimes& out) noexcept {
     return found;
 }
 
-unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept {
+unsigned Context::look_at_calls(LookCursor& cursor, std::span<CallSnapshot> out) noexcept {
     const ContextCore::Snapshots snapshots(*core_);
     unsigned filled = 0;
     std::uint32_t steps = steps_per_page;
     core_->owned([&] {
-        for (; place.peer < sent_calls && filled < out.size() && steps != 0; --steps) {
-            const PeerBook* const book = core_->peers.books.at(place.peer);
+        for (; cursor.peer < sent_calls && filled < out.size() && steps != 0; --steps) {
+            const PeerBook* const book = core_->peers.books.at(cursor.peer);
             if (!book) {
-                place = {sent_calls, 0, false};
+                cursor = {sent_calls, 0, false};
             } else if (!book->peer) {
-                ++place.peer;
+                ++cursor.peer;
             } else {
-                filled += snapshots.describe_calls(*book, place, out.subspan(filled));
+                filled += snapshots.describe_calls(*book, cursor, out.subspan(filled));
             }
         }
-        if (place.peer >= sent_calls) filled += snapshots.describe_sent_calls(place, steps, out.subspan(filled));
+        if (cursor.peer >= sent_calls) filled += snapshots.describe_sent_calls(cursor, steps, out.subspan(filled));
     });
     return filled;
 }

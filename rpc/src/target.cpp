@@ -29,7 +29,7 @@ Target::Target(ContextCore& core, const Options& options) noexcept
 void Target::cancel(PeerBook& book, std::uint64_t tag) noexcept {
     if (Request* request = find(book, tag)) return core_.serving.cancel(*request);
     if (core_.transport_of(book.peer->port())->caps().ordered) return;
-    tombstones_.put(*book.peer, tag);
+    early_cancels_.put(*book.peer, tag);
     is_short_way_closed_ = true;
 }
 
@@ -208,16 +208,16 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok && verdict) refused = core_.access.obey(*request, *verdict);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
-    const bool overflow = (header.flags & flag_overflow) != 0;
+    const bool large = (header.flags & flag_large) != 0;
     if (refused == Errc::overloaded) {
         request->use_.credit_returned = true;
         core_.credits.retire(book);
     }
     if (refused != Errc::ok) {
-        if (overflow) core_.large.release_input(*request);
+        if (large) core_.large_values.release_input(*request);
         return core_.serving.answer_now(*request, refused);
     }
-    if (overflow) return core_.large.pull_input(*request, request->input_);
+    if (large) return core_.large_values.pull_input(*request, request->input_);
     if (handler->urgent) return start_urgent(*request);
     start(*request);
 }
@@ -277,7 +277,7 @@ Errc Target::admit(Request& request, const RequestHeader& header) noexcept {
     const bool part_of_call = request.handler_ && request.handler_->by_key;  // the key is gone when its call has ended
     if ((core_.engine.draining() && !part_of_call) || core_.closing_) return Errc::shutting_down;
     if (in_handlers() > uncrowded_max_ && crowded(*request.book_)) return Errc::overloaded;
-    if (tombstones_.take(*request.book_->peer, request.tag_)) return Errc::canceled;
+    if (early_cancels_.take(*request.book_->peer, request.tag_)) return Errc::canceled;
     if (!request.handler_) return Errc::no_such_rpc;
     return shapes_match(request.handler_->shape, header.shape) ? Errc::ok : Errc::bad_signature;
 }

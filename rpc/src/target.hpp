@@ -3,10 +3,10 @@
 // Owner of the context only.
 #pragma once
 
+#include "early_cancels.hpp"
 #include "frame.hpp"
 #include "peer_book.hpp"
 #include "request_table.hpp"
-#include "tombstones.hpp"
 
 #include <cinnabar/rpc/options.hpp>
 #include <cinnabar/rpc/policy.hpp>
@@ -40,7 +40,7 @@ class Target {
     // request has not arrived yet.
     void cancel(PeerBook& book, std::uint64_t tag) noexcept;
     // Call when the connection to that peer was lost.
-    void forget_canceled(const na::Peer& peer) noexcept { tombstones_.forget(peer); }
+    void forget_canceled(const na::Peer& peer) noexcept { early_cancels_.forget(peer); }
     // From now on admit() checks each request, and refuses it if the context is closing.
     void close_short_way() noexcept { is_short_way_closed_ = true; }
     void close() noexcept;
@@ -68,8 +68,8 @@ class Target {
     void run_on_arrival(Request& request, ConstBytes payload) noexcept;
 
     ContextCore& core_;
-    Tombstones tombstones_;
-    bool is_short_way_closed_ = false;  // also set when there are tombstones
+    EarlyCancels early_cancels_;
+    bool is_short_way_closed_ = false;  // also set when there are early cancels
     WorkQueue urgent_;                  // requests whose handlers are urgent
     WorkItem ring_;                     // in the completion queue while rings_
     bool rings_ = false;

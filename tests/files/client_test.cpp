@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client of the save service, with a server that breaks the protocol.
 #include "session/protocol.hpp"
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 #include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>

@@ -4,7 +4,7 @@
 
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 #include "support/content.hpp"
 #include "wiretap.hpp"
 

@@ -7,7 +7,7 @@
 #include "session/pack.hpp"
 #include "session/protocol.hpp"
 #include "session/read_pack.hpp"
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/printable.hpp>

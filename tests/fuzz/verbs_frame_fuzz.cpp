@@ -71,8 +71,8 @@ void try_key(ConstBytes in, bool put_right) {
         encode_key(segments, writer);
         CINNABAR_ASSERT(writer.ok());
     }
-    RemotePlace place;
-    const Errc found = find_place(key, offset, bytes, place);
+    RemoteAddress place;
+    const Errc found = find_address(key, offset, bytes, place);
     CINNABAR_ASSERT(!put_right || found != Errc::permission);
     if (found != Errc::ok) return;
     CINNABAR_ASSERT(key.size() == key_bytes(segments.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limits of what a process stores for its own event readers and tasks.
-#include "arrivals.hpp"
+#include "barrier_arrivals.hpp"
 #include "event_queue.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -10,7 +10,7 @@
 namespace cinnabar::test {
 namespace {
 
-using group::Arrivals;
+using group::BarrierArrivals;
 using group::Event;
 using group::EventQueue;
 using group::Happened;
@@ -29,12 +29,13 @@ TEST(events, a_slow_reader_is_told_that_it_missed_some) {
 
 TEST(arrivals, names_and_their_number_are_bounded) {
     const Node node = Node::open("self://").value();
-    Arrivals arrivals(node);
-    for (std::size_t i = 0; i < Arrivals::names_max; ++i)
+    BarrierArrivals arrivals(node);
+    for (std::size_t i = 0; i < BarrierArrivals::names_max; ++i)
         EXPECT_TRUE(arrivals.arrive("name " + std::to_string(i), {}, {}).ok());
     EXPECT_EQ(arrivals.arrive("one more", {}, {}).code(), Errc::too_large);
     EXPECT_EQ(arrivals.arrive("name 7", {}, {}).code(), Errc::busy);
-    EXPECT_EQ(arrivals.arrive(std::string(Arrivals::name_bytes_max + 1, 'n'), {}, {}).code(), Errc::invalid_argument);
+    EXPECT_EQ(arrivals.arrive(std::string(BarrierArrivals::name_bytes_max + 1, 'n'), {}, {}).code(),
+              Errc::invalid_argument);
     arrivals.depart("name 7");
     EXPECT_TRUE(arrivals.arrive("name 7", {}, {}).ok()) << "a name is used again";
     arrivals.close();
@@ -43,9 +44,9 @@ TEST(arrivals, names_and_their_number_are_bounded) {
 
 TEST(arrivals, a_round_that_cannot_be_does_not_take_the_numbers_that_are_left) {
     const Node node = Node::open("self://").value();
-    Arrivals arrivals(node);
+    BarrierArrivals arrivals(node);
     const auto waits = arrivals.arrive("step", {}, {}).value();
-    for (const std::uint64_t round : {~std::uint64_t{0}, Arrivals::round_step_max + 1}) {
+    for (const std::uint64_t round : {~std::uint64_t{0}, BarrierArrivals::round_step_max + 1}) {
         arrivals.release({"step", round, {}, 1, {}});
         arrivals.skip_to({"step", round, {}, 1, {}});
     }

@@ -2,7 +2,7 @@
 // Hostile peers that make the calls of a group by hand: strangers and members.
 #include "profile_at.hpp"
 #include "sim_group.hpp"
-#include "tree_position.hpp"
+#include "variable_tree.hpp"
 #include "variable_wire.hpp"
 #include "wire.hpp"
 

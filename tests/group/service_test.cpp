@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The SRV records of a service: decoded, ordered, asked of a name server, and as seeds of a group.
 #include "back_off.hpp"
+#include "bootstrap_dns.hpp"
 #include "name_server.hpp"
-#include "names.hpp"
 #include "support/silent_listener.hpp"
 
 #include <cinnabar/cinnabar.hpp>

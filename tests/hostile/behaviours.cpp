@@ -73,7 +73,7 @@ void lends_and_is_silent(RudePeer& peer, unsigned step) {
     std::array<std::byte, 512> room;
     const ConstBytes descriptor = peer.lend(lent_bytes, room);
     (void)peer.request(step % 2 == 0 ? pulled : answered, descriptor,
-                       step % 2 == 0 ? std::uint16_t{0} : rpc::flag_overflow);
+                       step % 2 == 0 ? std::uint16_t{0} : rpc::flag_large);
 }
 
 void sends_one_way(RudePeer& peer, unsigned) {

@@ -83,7 +83,7 @@ void Hostile::survive(const char* name) {
     EXPECT_TRUE(until([&] {
         release_all();
         const Context::Counts left = target_.context->counts();
-        return left.requests == 0 && left.overflow_bytes == 0 && left.transfers == 0 && left.leases == 0;
+        return left.requests == 0 && left.large_bytes == 0 && left.transfers == 0 && left.leases == 0;
     })) << "what the rude peers held is not free";
     call_honestly();
     EXPECT_TRUE(until([&] { return all_ended(); })) << "afterwards";

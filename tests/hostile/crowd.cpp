@@ -11,15 +11,15 @@ constexpr unsigned looks_max = 30'000;
 
 }  // namespace
 
-Crowd::Crowd(std::vector<Place> places, na::Addr target, const Behaviour& behaviour)
+Crowd::Crowd(std::vector<Seat> seats, na::Addr target, const Behaviour& behaviour)
     : target_(std::move(target)), behaviour_(behaviour) {
-    for (Place& place : places) members_.push_back({std::move(place)});
+    for (Seat& seat : seats) members_.push_back({std::move(seat)});
 }
 
 void Crowd::come(Member& member) const {
     member.peer.reset();  // before the context of the next peer is opened
     const auto sends = behaviour_.reads ? RudePeer::Sends::in_batches : RudePeer::Sends::at_once;
-    member.peer = std::make_unique<RudePeer>(member.place.transport, member.place.context, sends);
+    member.peer = std::make_unique<RudePeer>(member.seat.transport, member.seat.context, sends);
     member.peer->meet(target_);
     member.steps = 0;
     member.looks = 0;

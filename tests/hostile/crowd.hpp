@@ -30,11 +30,11 @@ class Others {
 
 class Crowd final : public Others {
   public:
-    struct Place {
+    struct Seat {
         std::shared_ptr<na::Transport> transport;
         na::ContextId context = 0;
     };
-    Crowd(std::vector<Place> places, na::Addr target, const Behaviour& behaviour);
+    Crowd(std::vector<Seat> seats, na::Addr target, const Behaviour& behaviour);
     void step() override;
     [[nodiscard]] bool began() const noexcept override {
         return began_.load(std::memory_order_relaxed) == members_.size();
@@ -42,7 +42,7 @@ class Crowd final : public Others {
 
   private:
     struct Member {
-        Place place;
+        Seat seat;
         std::unique_ptr<RudePeer> peer = nullptr;
         bool began = false;
         // Since the peer last came back.

@@ -24,7 +24,7 @@ class HostileTest : public RpcTest {
         options_.requests_held_max = 256;
         options_.credits_per_peer_max = 64;
         options_.argument_bytes_max = 8u << 20;
-        options_.overflow_bytes_max = 32u << 20;
+        options_.large_bytes_max = 32u << 20;
         options_.stall_max = options_.result_kept_max = options_.bulk.stall_max = patience;
         options_.recall_answer_max = patience;
         options_.bulk.inflight_bytes_max = 16u << 20;

@@ -151,7 +151,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
     if (lends && !network_.is_one_sided() && !network_.is_sim()) {
         const auto holds = [&] {
             const Context::Counts now = target_.context->counts();
-            return now.transfers > 1 && now.overflow_bytes != 0;
+            return now.transfers > 1 && now.large_bytes != 0;
         };
         EXPECT_TRUE(drive(others, holds)) << "the server waits for nothing that was lent";
     }
@@ -162,7 +162,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
 void PaceTest::wait_until_all_is_gone() {
     const auto left = [&] {
         const Context::Counts now = target_.context->counts();
-        return now.requests + now.transfers + now.leases + now.overflow_bytes + now.replies_unsent != 0 ||
+        return now.requests + now.transfers + now.leases + now.large_bytes + now.replies_unsent != 0 ||
                now.connections > 1 || now.credits_granted > options_.credits_per_peer_max;
     };
     EXPECT_TRUE(until([&] {
@@ -173,7 +173,7 @@ void PaceTest::wait_until_all_is_gone() {
 
 void PaceTest::keep_pace(const char* name) {
     const hostile::Behaviour& behaviour = *hostile::behaviour(name);
-    keep_pace([&] { return std::make_unique<hostile::Crowd>(places_, to_, behaviour); }, behaviour.lends);
+    keep_pace([&] { return std::make_unique<hostile::Crowd>(seats_, to_, behaviour); }, behaviour.lends);
 }
 
 void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
@@ -181,7 +181,7 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     log_.allow("");  // the server logs what hostile peers do
     keep_freed_memory();
     serve_all();
-    for (unsigned i = 0; i < crowd_members; ++i) places_.push_back({rude_transport(i), rude_context(i)});
+    for (unsigned i = 0; i < crowd_members; ++i) seats_.push_back({rude_transport(i), rude_context(i)});
     // Lent memory is read even if its owner is silent, so the honest peers of the baseline lend memory, too.
     const bool by_device = network_.kind() == support::NetworkKind::cable;
     const bool lend_all = lends && by_device && network_.is_one_sided();
@@ -195,7 +195,7 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     std::size_t memory = 0;
     for (unsigned pair = 0; pair < pairs_max && !(in_bounds && is_stable) && !HasFailure(); ++pair) {
         {
-            hostile::Crowd busy(places_, to_, honest);
+            hostile::Crowd busy(seats_, to_, honest);
             calm = beside(busy, false);
         }
         hostile = beside(*make_hostile(), lends);

@@ -92,7 +92,7 @@ class PaceTest : public HostileTest {
     [[nodiscard]] const Bounds& bounds(bool lends) const;
 
     Bounds bounds_;
-    std::vector<hostile::Crowd::Place> places_;
+    std::vector<hostile::Crowd::Seat> seats_;
     double began_us_ = 0;
     double others_us_ = 0;  // the processor time of the other peers since then
 };

@@ -161,7 +161,7 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
         if (rpc::decode_reply(arrival.bytes, header, payload) != Errc::ok) return;
         ++replies_;
         credits_ += header.credits;
-        if (!remembers_ || (header.flags & rpc::flag_overflow) == 0) return;
+        if (!remembers_ || (header.flags & rpc::flag_large) == 0) return;
         if (results_.size() == results_max) results_.pop_front();
         return (void)results_.push_back({arrival.tag, {payload.begin(), payload.end()}});
     }

@@ -16,7 +16,7 @@ class UnfetchedResults : public HostileTest {
   protected:
     UnfetchedResults() {
         options_.context.initial_credits = 2;
-        options_.overflow_bytes_max = 256u << 20;
+        options_.large_bytes_max = 256u << 20;
         options_.unfetched_bytes_max = result_bytes;
         options_.result_kept_max = Microseconds{60'000'000};
     }
@@ -61,7 +61,7 @@ class UnfetchedResults : public HostileTest {
 TEST_P(UnfetchedResults, HoldBackCredits) {
     ask_for_all();
     // Two before the server notices, those that the credits in these replies allow, and those for earlier credits.
-    EXPECT_LE(target_.context->counts().overflow_bytes, 8 * result_bytes);
+    EXPECT_LE(target_.context->counts().large_bytes, 8 * result_bytes);
     EXPECT_EQ(target_.context->counts().sessions_ended, 0u);
     const std::uint64_t replies = greedy_->replies();
     ASSERT_GE(greedy_->results().size(), 3u);
@@ -70,7 +70,7 @@ TEST_P(UnfetchedResults, HoldBackCredits) {
         ASSERT_TRUE(read_until([&] { return !greedy_->awaits_ack(); }));
     }
     ASSERT_TRUE(read_until([&] { return greedy_->credits() != 0; })) << "no credits after all was fetched";
-    ASSERT_TRUE(read_until([&] { return target_.context->counts().overflow_bytes == 0; }));
+    ASSERT_TRUE(read_until([&] { return target_.context->counts().large_bytes == 0; }));
     ASSERT_TRUE(greedy_->request(hostile::large_result, {}, flag_wants_credits));
     EXPECT_TRUE(read_until([&] { return greedy_->replies() == replies + 1; }));
 }
@@ -83,7 +83,7 @@ class ForgottenResults : public UnfetchedResults {
 };
 
 TEST_P(ForgottenResults, HoldBackCreditsUntilTheyAreGivenUp) {
-    const auto held = [this] { return target_.context->counts().overflow_bytes; };
+    const auto held = [this] { return target_.context->counts().large_bytes; };
     ASSERT_TRUE(read_until([&] {
         if (greedy_->credits() != 0) (void)greedy_->request(hostile::large_result, {}, flag_wants_credits);
         return held() > 2 * result_bytes;

@@ -2,7 +2,7 @@
 #include "cable.hpp"
 
 #include "namespace_cable.hpp"
-#include "support/cable_places.hpp"
+#include "support/cable_ends.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@ namespace {
 // A cable that tests/vm has set up beforehand; both its ends are in one network namespace.
 class LaidCable final : public Cable {
   public:
-    explicit LaidCable(support::CablePlaces places) : places_(std::move(places)) {}
+    explicit LaidCable(support::CableEnds ends) : ends_(std::move(ends)) {}
     ~LaidCable() override {
         for (const End end : {End::near, End::far}) plug_in(end);
     }
 
-    [[nodiscard]] std::string near_place() const override { return places_.near_end; }
-    [[nodiscard]] std::string far_place() const override { return places_.far_end; }
+    [[nodiscard]] std::string near_address() const override { return ends_.near_end; }
+    [[nodiscard]] std::string far_address() const override { return ends_.far_end; }
     void at_the_far_end(const std::function<void()>& f) const override { f(); }
     void unplug(End end) override { order("unplug", end); }
     void plug_in(End end) override { order("plug", end); }
@@ -36,18 +36,18 @@ class LaidCable final : public Cable {
 
   private:
     void order(const std::string& verb, End end) const {
-        const std::string& place = end == End::near ? places_.near_end : places_.far_end;
+        const std::string& place = end == End::near ? ends_.near_end : ends_.far_end;
         const std::string command = "\"$CINNABAR_CABLE_TOOL\" " + verb + " '" + place + "'";
         EXPECT_EQ(std::system(command.c_str()), 0) << command;
     }
 
-    support::CablePlaces places_;
+    support::CableEnds ends_;
 };
 
 }  // namespace
 
 std::unique_ptr<Cable> Cable::lay(std::string& why_not) {
-    if (auto places = support::cable_places()) return std::make_unique<LaidCable>(*std::move(places));
+    if (auto ends = support::cable_ends()) return std::make_unique<LaidCable>(*std::move(ends));
     auto cable = NamespaceCable::lay();
     if (!cable) why_not = std::string("network namespaces with a cable between them: ") + std::strerror(errno);
     return cable;

@@ -20,9 +20,9 @@ class Cable {
     Cable(const Cable&) = delete;
     Cable& operator=(const Cable&) = delete;
 
-    // Addresses to listen on, with port 0. The calling thread dials from `near_place`.
-    [[nodiscard]] virtual std::string near_place() const = 0;
-    [[nodiscard]] virtual std::string far_place() const = 0;
+    // Addresses to listen on, with port 0. The calling thread dials from `near_address`.
+    [[nodiscard]] virtual std::string near_address() const = 0;
+    [[nodiscard]] virtual std::string far_address() const = 0;
     // Runs `f` on this thread, at the far end.
     virtual void at_the_far_end(const std::function<void()>& f) const = 0;
     // Packets sent at an unplugged end are lost. Both ends keep their addresses.

@@ -30,14 +30,14 @@ class CableTest : public testing::TestWithParam<Cable::End> {
         if (!cable_) GTEST_SKIP() << why_not;
     }
     void start(std::chrono::milliseconds keepalive) {
-        const std::vector<std::string> arguments{cable_->far_place(), "1100", std::to_string(keepalive.count())};
+        const std::vector<std::string> arguments{cable_->far_address(), "1100", std::to_string(keepalive.count())};
         cable_->at_the_far_end([&] { server_.emplace(arguments); });
         NodeOptions options;
         options.transport.receive_slots = 4096;  // half of them are for pending replies
         options.transport.keepalive = keepalive;
         options.transport.connect_timeout = 2s;
         options.progress_thread = false;
-        client_.emplace(Node::open(cable_->near_place(), options).value());
+        client_.emplace(Node::open(cable_->near_address(), options).value());
         to_ = client_->lookup(server_->address()).value();
     }
     ServerLoad now_at_server() { return client_->call(load, to_, 30s).wait().value(); }
@@ -126,7 +126,7 @@ TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
 TEST_P(CableTest, ends_a_transfer_by_its_deadline) {
     start(20s);
     // Long enough to pull 16 MiB once; RDMA devices are emulated, by a machine that is busy with other tests.
-    const auto deadline = cable_->near_place().starts_with("verbs") ? 8s : 2s;
+    const auto deadline = cable_->near_address().starts_with("verbs") ? 8s : 2s;
     ASSERT_NO_FATAL_FAILURE(begin_transfer(deadline));
     cable_->unplug(GetParam());
     ASSERT_TRUE(transfer_ends());
@@ -148,7 +148,8 @@ TEST_P(CableTest, ends_a_first_call_by_its_deadline_and_by_the_limit_on_connecti
     began = Clock::now();
     const Errc limited = client_->call(twice, to_, 1, no_deadline).wait().code();
     // With RDMA's connection manager, a host that is gone looks like a process that is suspended.
-    EXPECT_TRUE(limited == Errc::unreachable || (limited == Errc::timed_out && cable_->near_place().find("verbs") == 0))
+    EXPECT_TRUE(limited == Errc::unreachable ||
+                (limited == Errc::timed_out && cable_->near_address().find("verbs") == 0))
         << to_string(limited);
     EXPECT_LE(Clock::now() - began, 2s + patience);
     works_when_plugged_in();

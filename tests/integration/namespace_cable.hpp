@@ -16,8 +16,8 @@ class NamespaceCable final : public Cable {
     [[nodiscard]] static std::unique_ptr<Cable> lay();
     ~NamespaceCable() override;
 
-    [[nodiscard]] std::string near_place() const override { return "tcp://"; }
-    [[nodiscard]] std::string far_place() const override { return far_uri; }
+    [[nodiscard]] std::string near_address() const override { return "tcp://"; }
+    [[nodiscard]] std::string far_address() const override { return far_uri; }
     void at_the_far_end(const std::function<void()>& f) const override;
     // Takes the interface of that end down, so that the other end loses its carrier.
     void unplug(End end) override { set_up(end, false); }

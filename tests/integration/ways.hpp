@@ -2,7 +2,7 @@
 // The transports between processes, for tests that run on each of them.
 #pragma once
 
-#include "support/cable_places.hpp"
+#include "support/cable_ends.hpp"
 #include "support/missing_here.hpp"
 #include "support/sanitizers.hpp"
 #include "support/test_key.hpp"
@@ -51,7 +51,7 @@ inline const std::vector<Way>& ways() {
             if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
 #endif
-        if (const auto cable = support::cable_places()) {
+        if (const auto cable = support::cable_ends()) {
             const std::string key = cable->is_of("verbss") ? "?key=" + support::test_key_file() : std::string();
             list.push_back({"cable", cable->far_end + key, cable->near_end + key});
         }

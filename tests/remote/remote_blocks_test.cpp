@@ -250,7 +250,7 @@ TEST(RemoteBlocksWire, a_strided_list_is_short) {
     const Blocks dense = Blocks::strided(0, block, block, 15'000).value();
     const Blocks strided = Blocks::strided(block, block, 4 * block, 15'000).value();
     auto read = plan.read(strided, dense).future();
-    rpc::LookPlace place;
+    rpc::LookCursor place;
     std::vector<rpc::CallSnapshot> calls(16);
     ASSERT_EQ(pair.user.rpc_context().look_at_calls(place, calls), 1u);
     EXPECT_LT(calls[0].bytes, 1024u);

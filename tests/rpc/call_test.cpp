@@ -113,7 +113,7 @@ TEST_P(CallTest, AnswersThatNobodyReleasesHoldUpNoOthers) {
     EXPECT_EQ(texts.size(), count) << "each has its own";
     ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
     EXPECT_EQ(origin_.context->counts().replies_kept, 0u);
-    EXPECT_EQ(origin_.context->counts().overflow_bytes, 0u);
+    EXPECT_EQ(origin_.context->counts().large_bytes, 0u);
 }
 
 TEST_P(CallTest, UnknownNamesAreAnswered) {

@@ -131,7 +131,7 @@ class AskedToLeaveTest : public EvictTest {
     [[nodiscard]] bool ask(Microseconds quiet) {
         origins_[0].context->ask_to_leave(to_, quiet);
         std::array<PeerSnapshot, 4> peers;
-        LookPlace place;
+        LookCursor place;
         const unsigned found = origins_[0].context->look_at_peers(place, peers);
         return std::any_of(peers.begin(), peers.begin() + found, [](const auto& peer) { return peer.leaving; });
     }

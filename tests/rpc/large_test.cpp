@@ -12,7 +12,7 @@ class LargeTest : public RpcTest {
     LargeTest() {
         leave_soon();
         options_.argument_bytes_max = 4u << 20;
-        options_.overflow_bytes_max = 16u << 20;
+        options_.large_bytes_max = 16u << 20;
         options_.decoded_bytes_max = 16u << 20;
     }
     static std::string pattern(std::size_t bytes) {
@@ -72,15 +72,15 @@ TEST_P(LargeTest, TheMemoryOfAResultIsUsedForTheNextOne) {
         (void)send("big", "", ending);
         ASSERT_TRUE(until([&] { return ending.count == 1 && target_.context->counts().requests == 0; }));
         ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);
-        EXPECT_EQ(target_.context->counts().overflow_bytes, 0u);
-        EXPECT_GE(target_.context->counts().overflow_kept, result_bytes);
-        EXPECT_GE(origin_.context->counts().overflow_kept, result_bytes) << "what it fetched into, too";
+        EXPECT_EQ(target_.context->counts().large_bytes, 0u);
+        EXPECT_GE(target_.context->counts().large_bytes_kept, result_bytes);
+        EXPECT_GE(origin_.context->counts().large_bytes_kept, result_bytes) << "what it fetched into, too";
     }
     EXPECT_EQ(memory, std::vector(3, memory.front()));
 }
 
 struct HugeTest : LargeTest {
-    HugeTest() { options_.argument_bytes_max = options_.overflow_bytes_max = std::uint64_t{1} << 33; }
+    HugeTest() { options_.argument_bytes_max = options_.large_bytes_max = std::uint64_t{1} << 33; }
 };
 
 TEST_P(HugeTest, FourGiBAreTooLargeWhateverTheLimit) {
@@ -176,7 +176,7 @@ TEST_P(LargeTest, AnOriginWithoutRoomForTheReplyGivesTheResultBack) {
         request.release();
     });
     serve_echo();
-    options_.overflow_bytes_max = 1;
+    options_.large_bytes_max = 1;
     close(origin_);
     open(origin_, 1, false);
     std::vector<Call*> kept;
@@ -304,7 +304,7 @@ TEST_P(LargeTest, ResultsThatOnePeerClaimsLeaveRoomForThoseOfAnother) {
     if (network_.is_one_sided()) GTEST_SKIP() << "the origin fetches them alone";
     constexpr std::size_t bytes = 2u << 20;
     close(target_);
-    options_.overflow_bytes_max = 64u << 20;
+    options_.large_bytes_max = 64u << 20;
     open(target_, 0, true);
     Side other;
     open(other, 2, true, "other");
@@ -335,7 +335,7 @@ TEST_P(LargeTest, ResultsThatOnePeerClaimsLeaveRoomForThoseOfAnother) {
                              [](const Ending& e) { return e.result == Errc::overloaded; });
     };
     ASSERT_TRUE(pump_of({&origin_}).until([&] { return overloaded() == 2; })) << overloaded();
-    EXPECT_EQ(origin_.context->counts().overflow_bytes, 4 * bytes) << "as much as it leaves free";
+    EXPECT_EQ(origin_.context->counts().large_bytes, 4 * bytes) << "as much as it leaves free";
 
     to_ = other.context->self_addr();
     Ending ending;
@@ -374,7 +374,7 @@ TEST_P(KeptResultTest, IsGivenUpWhenNobodyFetchesIt) {
     Ending ending;
     (void)send("big", "", ending);
     ASSERT_TRUE(until([&] { return answered; }));
-    const auto given_up = [&] { return target_.context->counts().overflow_bytes == 0; };
+    const auto given_up = [&] { return target_.context->counts().large_bytes == 0; };
     ASSERT_TRUE(pump_of({&target_}).until(given_up, std::chrono::seconds(20)));
     EXPECT_TRUE(pump_of({&target_}).until([&] { return target_.context->counts().requests == 0; }));
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
@@ -445,7 +445,7 @@ TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
     });
     Ending ending;
     send_large(pattern(4u << 20), ending);
-    ASSERT_TRUE(until([&] { return served || target_.context->counts().overflow_bytes != 0; }));
+    ASSERT_TRUE(until([&] { return served || target_.context->counts().large_bytes != 0; }));
     if (network_.is_sim()) network_.world().partition("origin", "target");
     const auto target_alone = [&](const std::function<bool()>& done) {
         return pump_of({&target_}).until(done, std::chrono::seconds(20));
@@ -457,7 +457,7 @@ TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
         EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
         return;
     }
-    ASSERT_TRUE(target_alone([&] { return target_.context->counts().overflow_bytes == 0; }));
+    ASSERT_TRUE(target_alone([&] { return target_.context->counts().large_bytes == 0; }));
     if (network_.is_sim()) network_.world().heal("origin", "target");
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
     // A fabric declares the peer lost before that.

@@ -126,9 +126,9 @@ class Look : public ::testing::Test {
     static std::vector<CallSnapshot> look(const Side& side, std::size_t page_size = 64) {
         std::vector<CallSnapshot> all;
         std::vector<CallSnapshot> page(page_size);
-        LookPlace place;
-        while (!place.over) {
-            const unsigned count = side.context->look_at_calls(place, page);
+        LookCursor cursor;
+        while (!cursor.over) {
+            const unsigned count = side.context->look_at_calls(cursor, page);
             all.insert(all.end(), page.begin(), page.begin() + count);
         }
         return all;
@@ -190,8 +190,8 @@ TEST_F(Look, CountsTheBytesOfAPeer) {
     open_both();
     const auto peer_of = [](const Side& side) {
         std::vector<PeerSnapshot> page(4);
-        LookPlace place;
-        EXPECT_EQ(side.context->look_at_peers(place, page), 1u);
+        LookCursor cursor;
+        EXPECT_EQ(side.context->look_at_peers(cursor, page), 1u);
         return page.front();
     };
     const auto agree = [&] {

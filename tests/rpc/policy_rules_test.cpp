@@ -3,7 +3,7 @@
 #include "support/folder.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
-#include <cinnabar/rpc/rule_text.hpp>
+#include <cinnabar/rpc/rule_lines.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -87,7 +87,7 @@ TEST_P(PolicyTest, LargeArgumentsOfRefusedCallsAreNotFetched) {
         ASSERT_EQ(call->forward(room.size(), &Ending::take, &ending), Errc::ok);
         std::uint64_t fetched = 0;
         ASSERT_TRUE(until([&] {
-            fetched = std::max(fetched, target_.context->counts().overflow_bytes);
+            fetched = std::max(fetched, target_.context->counts().large_bytes);
             return ending.count == 1;
         }));
         const bool open = std::string_view(name) == "open.large";

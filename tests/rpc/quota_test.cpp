@@ -170,7 +170,7 @@ TEST_P(CallerQuotaTest, ArgumentsBeyondItAreRefusedAndNotFetched) {
         hold(origin_, 400'001, beyond, one_way);
         std::uint64_t most = 0;
         ASSERT_TRUE(until([&] {
-            most = std::max(most, target_.context->counts().overflow_bytes);
+            most = std::max(most, target_.context->counts().large_bytes);
             return beyond.count == 1;
         }));
         EXPECT_TRUE(one_way || beyond.result == Errc::overloaded) << to_string(beyond.result);

@@ -60,8 +60,8 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         if (origin_.context && target_.context) {
             EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
             EXPECT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
-            EXPECT_EQ(origin_.context->counts().overflow_bytes, 0u);
-            EXPECT_EQ(target_.context->counts().overflow_bytes, 0u);
+            EXPECT_EQ(origin_.context->counts().large_bytes, 0u);
+            EXPECT_EQ(target_.context->counts().large_bytes, 0u);
             EXPECT_EQ(target_.context->counts().decoded_bytes, 0u);
         }
         origin_.context.reset();

@@ -7,7 +7,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     Random random(seed ^ 0xc11a7e);
     world.seed = seed;
     on_arrival = seed % 2 == 0;
-    if (seed / 2 % 2 == 0) rpc.overflow_kept_max = 0;
+    if (seed / 2 % 2 == 0) rpc.large_bytes_kept_max = 0;
     world.profile = profile;
     world.late_one_in = random.chance(2) ? 10 : 0;
     processes = 2 + static_cast<unsigned>(random.below(3));
@@ -42,7 +42,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     rpc.calls_max = 64;
     rpc.queued_bytes_max = 16'384;
     rpc.requests_held_max = 8;
-    rpc.overflow_bytes_max = 256 * 1024;
+    rpc.large_bytes_max = 256 * 1024;
     rpc.lends_max = 64;
     rpc.bulk.transfers_max = 64;
     transport.send_slots_max = random.chance(2) ? 64 : 65'536;
@@ -56,7 +56,7 @@ void Climate::be_real() {
     transport.connect_timeout = Microseconds(10'000'000);
     rpc::Options calm;
     calm.context.threads = ThreadUse::one;
-    calm.overflow_kept_max = rpc.overflow_kept_max;
+    calm.large_bytes_kept_max = rpc.large_bytes_kept_max;
     calm.credits_per_peer_max = rpc.credits_per_peer_max;
     calm.bulk.chunk_bytes = rpc.bulk.chunk_bytes;
     calm.bulk.window = rpc.bulk.window;
@@ -79,7 +79,7 @@ std::string Climate::describe() const {
     add(tight, "tight limits");
     add(liar, "a liar");
     add(on_arrival, "handlers on arrival");
-    add(rpc.overflow_kept_max != 0, "kept memory");
+    add(rpc.large_bytes_kept_max != 0, "kept memory");
     add(world.again_one_in != 0, "again");
     add(world.late_one_in != 0, "late");
     add(world.reset_one_in != 0, "random resets");

@@ -170,7 +170,7 @@ void Workload::check_limits() {
         if (!process->open()) continue;
         const rpc::Options& options = process->context().options();
         const auto counts = process->context().counts();  // also checks its internal counts
-        EXPECT_LE(counts.overflow_bytes, options.overflow_bytes_max);
+        EXPECT_LE(counts.large_bytes, options.large_bytes_max);
         EXPECT_LE(process->context().mover().bytes_inflight(), options.bulk.inflight_bytes_max);
     }
     if (mesh_.climate().strict()) {
@@ -231,7 +231,7 @@ void Workload::check_quiet() {
         EXPECT_EQ(counts.queued, 0u);
         EXPECT_EQ(counts.transfers, 0u);
         EXPECT_EQ(counts.replies_kept, 0u);
-        EXPECT_EQ(counts.overflow_bytes, 0u);
+        EXPECT_EQ(counts.large_bytes, 0u);
         EXPECT_EQ(counts.replies_pending, 0u);
         EXPECT_EQ(counts.leases, counts.quarantined);
         const auto host = mesh_.world().counts(process->name());
@@ -249,7 +249,7 @@ void Workload::check_quiet_over_real_network() {
     const auto is_quiet = [](const std::unique_ptr<Process>& process) {
         const auto counts = process->context().counts();
         return counts.calls == 0 && counts.requests == 0 && counts.queued == 0 && counts.transfers == 0 &&
-               counts.replies_kept == 0 && counts.overflow_bytes == 0 && counts.replies_pending == 0 &&
+               counts.replies_kept == 0 && counts.large_bytes == 0 && counts.replies_pending == 0 &&
                counts.leases == 0 && process->context().na().ops_posted() == 0;
     };
     const auto settled = [&] {
@@ -286,8 +286,8 @@ void Workload::check_without_connections() {
         auto host = mesh_.world().counts(process->name());
         EXPECT_EQ(std::exchange(host.messages, 0u), process->context().messages_retained());
         const unsigned registrations = std::exchange(host.registrations, 0u);
-        const std::uint64_t kept_max = process->context().options().overflow_kept_max;
-        EXPECT_LE(counts.overflow_kept, kept_max);
+        const std::uint64_t kept_max = process->context().options().large_bytes_kept_max;
+        EXPECT_LE(counts.large_bytes_kept, kept_max);
         EXPECT_TRUE(registrations <= 1 || kept_max != 0) << registrations;
         EXPECT_EQ(host, sim::World::HostCounts{});
     }

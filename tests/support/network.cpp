@@ -102,7 +102,7 @@ const char* to_string(NetworkKind kind) noexcept {
 }
 
 std::vector<NetworkKind> networks() {
-    if (cable_places()) return {NetworkKind::cable};
+    if (cable_ends()) return {NetworkKind::cable};
     na::Registry registry;
     add_builtin(registry);
     std::vector<NetworkKind> all{NetworkKind::self, NetworkKind::sim_friendly, NetworkKind::sim_strict};
@@ -139,7 +139,7 @@ Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
 #ifdef CINNABAR_TEST_SEALED
     if (kind == NetworkKind::sealed_tcp) registry_.add(sealed_tcp_info).value();
 #endif
-    if (kind == NetworkKind::cable) cable_ = cable_places();
+    if (kind == NetworkKind::cable) cable_ = cable_ends();
     if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;
     sim::WorldOptions options;
     options.seed = seed;

@@ -2,7 +2,7 @@
 // The networks on which the transport contract is tested. The peers all run inside the test's process.
 #pragma once
 
-#include "support/cable_places.hpp"
+#include "support/cable_ends.hpp"
 #include "support/pump.hpp"
 #include "support/recording_receiver.hpp"
 
@@ -27,7 +27,7 @@ enum class NetworkKind : std::uint8_t {
     sealed_tcp,    // sealed messages over tcp (tls/sealed.hpp), with the same key; see contract_networks()
     shm,           // copies between address spaces, if the kernel permits that
     shm_buffers,   // the same, without those copies
-    cable,         // the transport of cable_places(), with nodes alternately at its two ends
+    cable,         // the transport of cable_ends(), with nodes alternately at its two ends
     ofi_tcp_rxm,   // libfabric, by provider: those that this machine has
     ofis_tcp_rxm,  // protected, with the key of test_key.hpp
     ofi_net,
@@ -77,7 +77,7 @@ class Network {
     NetworkKind kind_;
     na::Registry registry_;
     std::shared_ptr<sim::World> world_;
-    std::optional<CablePlaces> cable_;
+    std::optional<CableEnds> cable_;
     unsigned opened_ = 0;
 };
 

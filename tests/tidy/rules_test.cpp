@@ -248,6 +248,8 @@ TEST(Words, RetiredOnesAreFoundInEachSpellingOfAName) {
         EXPECT_FALSE(clean("base/src/a.cpp", text)) << text;
     EXPECT_TRUE(clean("base/src/a.cpp", "f(followed, allowed, whole, whoami); // who is owed what\n"));
     EXPECT_TRUE(clean("base/src/a.cpp", "TEST(Calls, WhoStays) { who_leaves(); }\n")) << "a sentence";
+    EXPECT_FALSE(clean("base/src/a.cpp", "int places = 2;\n"));
+    EXPECT_TRUE(clean("hl/src/admission.cpp", "int places = 2;\n")) << "there it has its meaning";
     EXPECT_FALSE(clean("base/src/a.cpp", "// a newcomer\n"));
     EXPECT_FALSE(clean("docs/a.md", "a newcomer\n"));
     EXPECT_TRUE(clean("docs/decisions/0001-a.md", "a newcomer\n")) << "decisions are not edited";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Trees that a group's servers list: what a hostile server may list, and in which order the entries are made here.
-#include "spread/group_tree.hpp"
+#include "group_files/group_tree.hpp"
 
+#include "group_files/fetched_tree.hpp"
 #include "session/protocol.hpp"
-#include "spread/tree_here.hpp"
 #include "support/folder.hpp"
 
 #include <cinnabar/hl/node.hpp>
@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <stop_token>
 
-namespace cinnabar::tools::spread {
+namespace cinnabar::tools::group_files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,7 +83,7 @@ TEST_F(GroupTreeTest, FoldersWithoutEndAreNotFollowed) {
 // Otherwise a file could be written where a link leads.
 TEST_F(GroupTreeTest, LinksAreMadeWhenTheFilesAreThere) {
     const auto into = files::Root::open(folder.path().string()).value();
-    TreeHere here(options, &into, report);
+    FetchedTree here(options, &into, report);
     auto link = entry("link", EntryKind::link);
     link.target = "../elsewhere";
     tree.entries.add(link, 1);
@@ -96,7 +96,7 @@ TEST_F(GroupTreeTest, LinksAreMadeWhenTheFilesAreThere) {
 TEST_F(GroupTreeTest, NothingMoreIsMadeAfterAnInterrupt) {
     const auto into = files::Root::open(folder.path().string()).value();
     std::stop_source interrupt;
-    TreeHere here(options, &into, report, interrupt.get_token());
+    FetchedTree here(options, &into, report, interrupt.get_token());
     auto link = entry("link", EntryKind::link);
     link.target = "file";
     tree.entries.add(link, 1);
@@ -116,7 +116,7 @@ TEST_F(GroupTreeTest, NothingIsMadeInAFolderWhoseNameALinkHas) {
     fs::create_directory(folder.at("tree"));
     fs::create_symlink("../elsewhere", folder.at("tree/d"));
     const auto into = files::Root::open(folder.path().string()).value();
-    TreeHere here(options, &into, report);
+    FetchedTree here(options, &into, report);
     tree.entries.add(entry("d", EntryKind::folder), 1);
     tree.entries.add(entry("d/file", EntryKind::file), 1);
     tree.entries.add(entry("d/inner", EntryKind::folder), 1);
@@ -127,7 +127,7 @@ TEST_F(GroupTreeTest, NothingIsMadeInAFolderWhoseNameALinkHas) {
 
 TEST_F(GroupTreeTest, TwoTreesHaveFoldersInCommonAndNothingElse) {
     const auto into = files::Root::open(folder.path().string()).value();
-    TreeHere here(options, &into, report);
+    FetchedTree here(options, &into, report);
     for (const auto& [name, kind] : {std::pair("d", EntryKind::folder), std::pair("d/file", EntryKind::file)})
         tree.entries.add(entry(name, kind), 1);
     EXPECT_EQ(here.make(tree).size(), 1u);
@@ -136,4 +136,4 @@ TEST_F(GroupTreeTest, TwoTreesHaveFoldersInCommonAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace cinnabar::tools::spread
+}  // namespace cinnabar::tools::group_files

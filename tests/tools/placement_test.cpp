@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which servers of a group a file goes to.
-#include "spread/placement.hpp"
+#include "group_files/placement.hpp"
 
-#include "spread/servers.hpp"
+#include "group_files/servers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace cinnabar::tools::spread {
+namespace cinnabar::tools::group_files {
 namespace {
 
 std::vector<std::string> some_servers(std::size_t count) {
@@ -158,4 +158,4 @@ TEST(ServersOfAGroup, TheUrisOfAGroupNameOneFolder) {
 }
 
 }  // namespace
-}  // namespace cinnabar::tools::spread
+}  // namespace cinnabar::tools::group_files

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of files at the servers of a group when attempts fail. The servers are processes; the attempts do
 // nothing and return what the test says.
+#include "group_files/rounds.hpp"
 #include "process.hpp"
-#include "spread/rounds.hpp"
 #include "support/folder.hpp"
 
 #include <cinnabar/hl/sync_wait.hpp>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace cinnabar::tools::spread {
+namespace cinnabar::tools::group_files {
 namespace {
 
 class RoundsProcess : public testing::Test {
@@ -189,4 +189,4 @@ TEST_F(RoundsProcess, AnExceptionFailsTheFilesThatAreNotDone) {
 }
 
 }  // namespace
-}  // namespace cinnabar::tools::spread
+}  // namespace cinnabar::tools::group_files

@@ -135,12 +135,12 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         hl::NodeOptions options;
         options.rpc.context.initial_credits = 8;  // also for hostile peers that never read of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = options.rpc.result_kept_max = silence_limit;
-        options.rpc.overflow_kept_max = kept_for_results_max;
-        there_.emplace(hl::Node::listen(places().far_end, options).value());
+        options.rpc.large_bytes_kept_max = kept_for_results_max;
+        there_.emplace(hl::Node::listen(cable_ends().far_end, options).value());
         ASSERT_TRUE(server_->serve_on(*there_).ok());
         serve_others();
         for (unsigned i = 0; i < crowd_members; ++i) {
-            places_.push_back({network_.open("rude" + std::to_string(i), {.listen = false}).value()});
+            seats_.push_back({network_.open("rude" + std::to_string(i), {.listen = false}).value()});
         }
     }
     // Serves what the behaviours call besides the service. `pulled` is left out, since memory lent as arguments is
@@ -165,25 +165,25 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     }
     [[nodiscard]] static files::Key key() { return files::Key::from("a key of at least 16 bytes").value(); }
     // The addresses of the clients and of the server.
-    [[nodiscard]] static support::CablePlaces places() {
+    [[nodiscard]] static support::CableEnds cable_ends() {
         switch (GetParam().network) {
             case NetworkKind::tcp:
                 return {"tcp://", "tcp://127.0.0.1:0"};
             case NetworkKind::ofi_tcp_rxm:
                 return {"ofi+tcp;ofi_rxm://127.0.0.1:0", "ofi+tcp;ofi_rxm://127.0.0.1:0"};
             case NetworkKind::cable:
-                return support::cable_places().value();
+                return support::cable_ends().value();
             default:
                 return {"shm://", "shm://"};
         }
     }
     [[nodiscard]] std::string uri() const { return there_->endpoints().front(); }
-    [[nodiscard]] static std::string own() { return places().near_end; }
+    [[nodiscard]] static std::string own() { return cable_ends().near_end; }
 
     // The seconds that a client needs to save and fetch the folder.
     double move_beside_rude(const hostile::Behaviour& behaviour) {
         return move(
-            [&] { return std::make_unique<hostile::Crowd>(places_, na::Addr::parse(uri()).value(), behaviour); });
+            [&] { return std::make_unique<hostile::Crowd>(seats_, na::Addr::parse(uri()).value(), behaviour); });
     }
     double move_beside_attacked_sessions(SessionCrowd::Does does) {
         SessionCrowd* made = nullptr;
@@ -238,10 +238,10 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         EXPECT_TRUE(eventually([&] {
             left = there_->rpc_context().counts();
             return left.requests + left.transfers + left.connections + left.replies_unsent == 0 &&
-                   left.overflow_bytes == 0;
+                   left.large_bytes == 0;
         })) << left.requests
             << " requests, " << left.transfers << " transfers, " << left.connections << " connections, "
-            << left.overflow_bytes << " bytes";
+            << left.large_bytes << " bytes";
     }
 
     support::LogWatch log_;
@@ -254,7 +254,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     std::atomic<unsigned> asked_{0};  // how many handlers of the crowd's own calls have run
     unsigned held_ = 0;               // how many of them are held; used only by the server's loop
     std::optional<hl::Node> there_;
-    std::vector<hostile::Crowd::Place> places_;
+    std::vector<hostile::Crowd::Seat> seats_;
     unsigned saves_ = 0;
     std::vector<std::string> names_;  // of all saved files
 };

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "../hostile/crowd.hpp"
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/hl/node.hpp>

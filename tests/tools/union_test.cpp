@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the servers of a group have together.
-#include "spread/union.hpp"
+#include "group_files/union.hpp"
 
 #include <gtest/gtest.h>
 
-namespace cinnabar::tools::spread {
+namespace cinnabar::tools::group_files {
 namespace {
 
 files::Entry file_entry(std::uint32_t mode, std::uint64_t bytes) {
@@ -72,4 +72,4 @@ TEST(UnionOfServers, OfFoldersTheNewestIsKept) {
 }
 
 }  // namespace
-}  // namespace cinnabar::tools::spread
+}  // namespace cinnabar::tools::group_files

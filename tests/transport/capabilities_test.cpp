@@ -45,11 +45,11 @@ const std::map<NetworkKind, na::Caps>& table() {
     return caps;
 }
 
-// For the transport of cable_places(): verbs, verbss, tcp or tcps.
+// For the transport of cable_ends(): verbs, verbss, tcp or tcps.
 na::Caps over_cable(const na::Transport& transport) {
-    if (support::cable_places()->is_of("tcps")) return table().at(NetworkKind::tcps);
-    if (support::cable_places()->is_of("verbss")) return table().at(NetworkKind::sealed_tcp);
-    if (!support::cable_places()->is_of("verbs")) return table().at(NetworkKind::tcp);
+    if (support::cable_ends()->is_of("tcps")) return table().at(NetworkKind::tcps);
+    if (support::cable_ends()->is_of("verbss")) return table().at(NetworkKind::sealed_tcp);
+    if (!support::cable_ends()->is_of("verbs")) return table().at(NetworkKind::tcp);
     na::Caps caps = stream;
     caps.offset_addressing = false;
     caps.guessable_keys = transport.diagnosis().find("iWARP") != std::string::npos;

@@ -35,7 +35,7 @@ struct SessionOptions {
 };
 
 // --group: members of a group whose save servers share the files; they are asked in turn.
-struct GroupPlace {
+struct GroupAddress {
     std::vector<std::string> members;  // URI, perhaps with a folder; empty: no group
     std::string name = "group";
 };
@@ -62,7 +62,7 @@ struct TransferOptions : SessionOptions {
 struct SaveOptions : TransferOptions {
     std::vector<std::string> files;
     std::string to;         // URI, perhaps with a folder
-    GroupPlace group;       // instead of `to`
+    GroupAddress group;     // instead of `to`
     unsigned replicas = 1;  // copies of each file in the group
     std::string as;         // name on the server; empty: that of the file
     bool push = false;
@@ -73,15 +73,15 @@ struct SaveOptions : TransferOptions {
 
 struct FetchOptions : TransferOptions {
     std::vector<std::string> from;  // URI/NAME; of a group only NAME
-    GroupPlace group;
+    GroupAddress group;
     std::string folder = ".";
     files::Sync sync = files::Sync::batch;
 };
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
-namespace spread {
+namespace group_files {
 [[nodiscard]] ExitCode run_save(const SaveOptions& options);
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
-}  // namespace spread
+}  // namespace group_files
 
 struct CopyOptions : TransferOptions {
     std::vector<std::string> from;  // URI/NAME
@@ -93,7 +93,7 @@ struct CopyOptions : TransferOptions {
 
 struct ListOptions : SessionOptions {
     std::string from;       // URI, perhaps with a folder
-    GroupPlace group;       // instead of `from`
+    GroupAddress group;     // instead of `from`
     unsigned replicas = 1;  // copies that each file of the group should have
     bool details = false;
     bool json = false;
@@ -101,14 +101,14 @@ struct ListOptions : SessionOptions {
     bool clean = false;   // remove remains: those of the name in `from`, or all if it has no path
 };
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
-namespace spread {
+namespace group_files {
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
 }
 
 // Options of remove, stat and verify.
 struct ManageOptions : SessionOptions {
     std::vector<std::string> names;  // URI/NAME; of a group only NAME
-    GroupPlace group;
+    GroupAddress group;
     bool recursive = false;  // remove: folders with all their contents
     bool json = false;
     bool quiet = false;  // verify: report only problems

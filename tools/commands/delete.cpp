@@ -2,9 +2,9 @@
 #include "commands/delete.hpp"
 
 #include "commands/address.hpp"
+#include "commands/batched_errands.hpp"
 #include "commands/server_errands.hpp"
 #include "commands/target_folder.hpp"
-#include "commands/together.hpp"
 
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/sync_wait.hpp>

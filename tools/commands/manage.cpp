@@ -6,7 +6,7 @@
 #include "commands/removal.hpp"
 #include "commands/session.hpp"
 #include "commands/tree_walk.hpp"
-#include "spread/manage_group.hpp"
+#include "group_files/manage_group.hpp"
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
 
@@ -193,7 +193,7 @@ ExitCode manage_each(const ManageOptions& options, ManageWork work) {
 }
 
 ExitCode manage(const ManageOptions& options, ManageWork work) {
-    return options.group.members.empty() ? manage_each(options, work) : spread::manage_group(options, work);
+    return options.group.members.empty() ? manage_each(options, work) : group_files::manage_group(options, work);
 }
 
 }  // namespace

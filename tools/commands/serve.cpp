@@ -5,8 +5,8 @@
 #include "commands/policy_file.hpp"
 #include "commands/reach.hpp"
 #include "commands/server_messages.hpp"
+#include "group_files/member.hpp"
 #include "perf/service.hpp"
-#include "spread/member.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
@@ -114,7 +114,7 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
     node_options.transport.tls = with_key(options.tls, options.key_file);
     node_options.strangers_may_call = true;  // check_listen has verified this
     node_options.introspection = options.introspection;
-    CINNABAR_TRY(node_options.rpc.policy, spread::group_policy(options));
+    CINNABAR_TRY(node_options.rpc.policy, group_files::group_policy(options));
     auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);
     if (listening || listening.code() != Errc::unsupported) return listening;
     Error error = std::move(listening).error();
@@ -158,7 +158,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (endpoints.empty()) return Error{Errc::bad_address, "no client can reach it: listen on tcp://HOST:PORT"};
     CINNABAR_TRY_VOID(publish_key(key, endpoints));
-    CINNABAR_TRY(const auto group, spread::become_member(options, node, interrupt));
+    CINNABAR_TRY(const auto group, group_files::become_member(options, node, interrupt));
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, node.address()));
     messages.ready(node.address(), endpoints);
     interrupt.wait();
@@ -173,7 +173,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
 ExitCode run_serve(const ServeOptions& options) {
     const Interrupt interrupt;
     auto may = check_listen(options);
-    if (may) may = spread::check_group(options);
+    if (may) may = group_files::check_group(options);
     if (!may) {
         complain(may.error().message());
         return ExitCode::usage;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/transfer.hpp"
 
+#include "commands/batched_errands.hpp"
 #include "commands/session.hpp"
-#include "commands/together.hpp"
 #include "terminal/endings.hpp"
 
 #include <cinnabar/base/printable.hpp>

@@ -32,8 +32,8 @@ struct Errand {
     Report::File file;
     // `again`: an earlier session tried it, and the server may have completed it.
     std::function<hl::Task<Result<files::Moved>>(files::Client& session, bool again)> move;
-    // For entries of trees, and so for all hidden steps: the resulting entry, with its name on the receiving side. For
-    // a hard link, `target` is the name of the first file.
+    // The entry that the errand results in, with its name on the receiving side. Set for all entries of trees. For a
+    // hard link, its `target` is the name of the first file.
     std::optional<files::Entry> result = {};
     // Set for a small file, which may be saved in one call with others of the same `mode`.
     std::optional<files::SmallFile> small = {};

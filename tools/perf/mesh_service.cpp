@@ -87,38 +87,38 @@ class LoadThread {
     std::jthread thread_;  // the last member, so that it ends first
 };
 
-struct LoadPlace {
-    explicit LoadPlace(LoadOptions wanted) : options(std::move(wanted)) {}
+struct LoadSlot {
+    explicit LoadSlot(LoadOptions wanted) : options(std::move(wanted)) {}
     const LoadOptions options;
     std::atomic<bool> taken{false};
 };
 
-// The only place for a load, while this object lives.
-class HeldPlace {
+// The only slot for a load, while this object lives.
+class HeldSlot {
   public:
-    explicit HeldPlace(LoadPlace& place) noexcept : place_(place), held_(!place.taken.exchange(true)) {}
-    ~HeldPlace() {
-        if (held_) place_.taken.store(false);
+    explicit HeldSlot(LoadSlot& slot) noexcept : slot_(slot), held_(!slot.taken.exchange(true)) {}
+    ~HeldSlot() {
+        if (held_) slot_.taken.store(false);
     }
-    HeldPlace(const HeldPlace&) = delete;
-    HeldPlace& operator=(const HeldPlace&) = delete;
+    HeldSlot(const HeldSlot&) = delete;
+    HeldSlot& operator=(const HeldSlot&) = delete;
     [[nodiscard]] bool held() const noexcept { return held_; }
 
   private:
-    LoadPlace& place_;
+    LoadSlot& slot_;
     const bool held_;
 };
 
 template <typename In, typename Out>
-hl::Task<Result<Out>> load_for(std::shared_ptr<LoadPlace> place, hl::Request<In> request) {
-    if (!place->options.allowed) co_return Error{Errc::permission, "start the server with --mesh"};
+hl::Task<Result<Out>> load_for(std::shared_ptr<LoadSlot> slot, hl::Request<In> request) {
+    if (!slot->options.allowed) co_return Error{Errc::permission, "start the server with --mesh"};
     CINNABAR_CO_TRY_VOID(check_load(*request));
-    const HeldPlace held(*place);
+    const HeldSlot held(*slot);
     if (!held.held()) co_return Error{Errc::busy, "the server runs another load; wait for its end"};
     LoadThread<In, Out> load;
     // Also when the connection is lost, or the node closes.
     const std::stop_callback on_stop(request.stop_token(), [&load]() noexcept { load.stop(); });
-    CINNABAR_CO_TRY_VOID(load.start(std::move(*request), place->options.tls));
+    CINNABAR_CO_TRY_VOID(load.start(std::move(*request), slot->options.tls));
     auto ended = load.ended();
     co_await ended;
     co_return load.take();
@@ -127,12 +127,11 @@ hl::Task<Result<Out>> load_for(std::shared_ptr<LoadPlace> place, hl::Request<In>
 }  // namespace
 
 Result<void> serve_loads(const hl::NodeRef& node, const LoadOptions& options) {
-    auto place = std::make_shared<LoadPlace>(options);
-    CINNABAR_TRY_VOID(node.serve(load_rpc, [place](hl::Request<LoadIn> request) {
-        return load_for<LoadIn, LoadOut>(place, std::move(request));
-    }));
-    return node.serve(bulk_load_rpc, [place](hl::Request<BulkLoadIn> request) {
-        return load_for<BulkLoadIn, BulkLoadOut>(place, std::move(request));
+    auto slot = std::make_shared<LoadSlot>(options);
+    CINNABAR_TRY_VOID(node.serve(
+        load_rpc, [slot](hl::Request<LoadIn> request) { return load_for<LoadIn, LoadOut>(slot, std::move(request)); }));
+    return node.serve(bulk_load_rpc, [slot](hl::Request<BulkLoadIn> request) {
+        return load_for<BulkLoadIn, BulkLoadOut>(slot, std::move(request));
     });
 }
 

@@ -47,8 +47,8 @@ struct TimeRow {
     std::array<double, hl::call_parts> parts_us{};
 
     [[nodiscard]] double sum_us() const noexcept;
-    // For narrow screens: before it left this node, on the wire in both directions, waiting for the handler, in the
-    // handler with its transfers, waiting for the caller.
+    // The same times in five parts, for narrow screens: before the call left this node; on the wire, both directions
+    // together; waiting for the handler; in the handler, with its transfers; waiting for the caller.
     [[nodiscard]] std::array<double, 5> coarse_us() const noexcept;
     [[nodiscard]] hl::CallPart longest() const noexcept;
     [[nodiscard]] bool has(hl::CallPart part) const noexcept { return !as_target || part == hl::CallPart::in_handler; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/folder_syncs.hpp"
 
-#include "file/naming.hpp"
+#include "file/rename_staged.hpp"
 
 #include <sys/stat.h>
 

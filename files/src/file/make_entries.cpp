@@ -2,8 +2,8 @@
 // Folders, links and hard links: what a tree has besides files. Each is made below the root or not at all.
 #include "file/beneath.hpp"
 #include "file/folded_case.hpp"
-#include "file/naming.hpp"
 #include "file/read_entries.hpp"
+#include "file/rename_staged.hpp"
 
 #include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
@@ -133,7 +133,7 @@ Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* uns
             if (errno == EEXIST) continue;
             return file_error(errno, "cannot make the link", name);
         }
-        Result<void> named = check_place(target);
+        Result<void> named = check_destination(target);
         if (named) named = give_name(staging_->get(), staged, target);
         // Also after success: rename() of one hard link over another of the same file does nothing, so the staged one
         // remains.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/journal.hpp"
-#include "file/naming.hpp"
+#include "file/rename_staged.hpp"
 #include "file/stored_checksum.hpp"
 
 #include <cinnabar/base/whole_io.hpp>
@@ -158,7 +158,7 @@ Result<void> NewFile::settle(const BeforeNaming& before_naming, Sync how) {
 
 Result<void> NewFile::take_name() const {
     const Target target{root_->get(), parent_->get(), leaf_, name_, existing_};
-    CINNABAR_TRY_VOID(check_place(target));
+    CINNABAR_TRY_VOID(check_destination(target));
     return give_name(staging_->get(), staged_name_, target);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
 #include "file/journal.hpp"
-#include "file/naming.hpp"
 #include "file/read_entries.hpp"
+#include "file/rename_staged.hpp"
 #include "file/staging.hpp"
 
 #include <cinnabar/base/printable.hpp>

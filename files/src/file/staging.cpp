@@ -2,9 +2,9 @@
 #include "file/staging.hpp"
 
 #include "file/dated.hpp"
-#include "file/naming.hpp"
 #include "file/own_file.hpp"
 #include "file/read_entries.hpp"
+#include "file/rename_staged.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>

@@ -7,7 +7,7 @@
 #include "session/pace.hpp"
 #include "session/protocol.hpp"
 #include "session/rate.hpp"
-#include "session/seal.hpp"
+#include "session/signed_calls.hpp"
 #include "session/waiting.hpp"
 
 #include <cinnabar/files/client.hpp>

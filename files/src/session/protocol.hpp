@@ -61,7 +61,7 @@ inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
 struct Seal {
     Token token;               // of the session; valid only on the connection on which it was issued
     std::uint64_t number = 0;  // number of this call among those of its sender; each is valid once
-    Proof mac{};               // MAC with the session's secret over the call (seal.hpp); zeros without a key
+    Proof mac{};               // MAC with the session's secret over the call (signed_calls.hpp); zeros without a key
 };
 
 struct HoldIn {

@@ -86,7 +86,7 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       hooks_(std::move(hooks)),
       access_(options.policy, hooks_),
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
-      gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
+      logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max}) {}
 
 // Begins with the last call of a session and ends with the first one, since clients may be connected already: one whose
 // hello is answered finds all other calls.
@@ -147,13 +147,13 @@ Error Service::failed(ServerEvent::Kind kind, const na::Addr& client, std::strin
 }
 
 Result<HelloOut> Service::hello(const hl::Request<HelloIn>& request) {
-    auto out = gate_.hello(*request, request.source());
+    auto out = logins_.hello(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
     return out;
 }
 
 Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
-    auto out = gate_.login(*request, request.source());
+    auto out = logins_.login(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
     if (auto given = give_account(*out, request.source()); !given)
         return failed(ServerEvent::Kind::refused, request.source(), {}, given.error());
@@ -161,13 +161,13 @@ Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
 }
 
 Result<void> Service::give_account(const LoginOut& out, const na::Addr& client) {
-    CINNABAR_TRY(const auto session, gate_.find(out.token, client));
+    CINNABAR_TRY(const auto session, logins_.find(out.token, client));
     const auto policy = access_.policy();
     Result<void> may = policy ? policy->may_log_in(client) : Result<void>();
-    if (!may) gate_.end(*session);
+    if (!may) logins_.end(*session);
     if (!may) return std::move(may).error();
     auto account = accounts_.of(client_name(client), policy ? policy->quota_of(client) : nullptr);
-    if (!account) gate_.end(*session);
+    if (!account) logins_.end(*session);
     if (!account) return std::move(account).error();
     session->account = *std::move(account);
     return {};
@@ -191,7 +191,7 @@ hl::Task<Result<void>> Service::keep_rate(const std::shared_ptr<Session>& sessio
 
 hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
     if (auto known = session_of(request); !known) co_return to_remote(known.error());
-    auto session = gate_.hold(request->seal.token, request.source());
+    auto session = logins_.hold(request->seal.token, request.source());
     if (!session) co_return to_remote(session.error());
     (*session)->provider = request->provider;
     // Sleeps until the client cancels the call, the connection is lost, or the node shuts down.
@@ -212,11 +212,11 @@ void Service::end_session(Session& session) {
     session.savings.clear();
     session.givings.clear();
     session.sums.clear();
-    gate_.end(session);
+    logins_.end(session);
 }
 
 void Service::end_late_sessions() {
-    for (const auto& session : gate_.expire()) end_session(*session);
+    for (const auto& session : logins_.expire()) end_session(*session);
 }
 
 hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
@@ -224,7 +224,7 @@ hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
     constexpr unsigned trim_every = 60;
     for (unsigned rounds = 1; co_await node.sleep_for(interval) == Errc::ok; ++rounds) {
         end_late_sessions();
-        gate_.for_each([this](Session& session) { end_files_with_gaps(session, options_.gap_seconds_max); });
+        logins_.for_each([this](Session& session) { end_files_with_gaps(session, options_.gap_seconds_max); });
         if (rounds % trim_every == 0) disk_.start([this] { (void)root_.trim_remains(); });
     }
 }

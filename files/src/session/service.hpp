@@ -10,8 +10,8 @@
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
 #include "session/download.hpp"
-#include "session/gate.hpp"
 #include "session/known_remains.hpp"
+#include "session/logins.hpp"
 #include "session/pack.hpp"
 #include "session/upload.hpp"
 
@@ -137,7 +137,7 @@ class Service {
 
     template <typename In>
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
-        CINNABAR_TRY(auto session, gate_.find(request->seal.token, request.source()));
+        CINNABAR_TRY(auto session, logins_.find(request->seal.token, request.source()));
         // Sizes are checked before the seal, whose check reads the whole argument, up to 64 MiB.
         if constexpr (requires { request->name; }) {
             if (request->name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
@@ -230,7 +230,7 @@ class Service {
     UnderWay under_way_;
     std::uint64_t next_file_ = 1;
     std::atomic<bool> draining_{false};
-    Gate gate_;  // destroyed first, because the files of its sessions refer to the members above
+    Logins logins_;  // destroyed first, because the files of its sessions refer to the members above
 };
 
 }  // namespace cinnabar::files

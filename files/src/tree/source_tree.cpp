@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
-#include "file/naming.hpp"
 #include "file/read_entries.hpp"
+#include "file/rename_staged.hpp"
 
 #include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>

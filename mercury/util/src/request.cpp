@@ -13,8 +13,8 @@ struct hg_request_class {
 
 namespace {
 
-// Progress waits no longer than this: another thread may run the callback that this thread waits for, and does not wake
-// it.
+// The longest that progress waits at a time. It is short because another thread may run the callback that this thread
+// waits for, without waking it.
 constexpr unsigned progress_ms_max = 100;
 
 void trigger_all(const hg_request_class& requests) {

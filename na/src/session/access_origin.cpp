@@ -51,7 +51,7 @@ bool RemoteAccess::admit_next() noexcept {
     posted.moved = 0;
     ++admitted_;
     const bool put = is_put(posted.op->kind);
-    posted.place = put ? OpPlace::puts : OpPlace::requests;
+    posted.stage = put ? OpStage::puts : OpStage::requests;
     (put ? puts_ : requests_).push_back(posted);
     return true;
 }
@@ -76,7 +76,7 @@ AccessBody RemoteAccess::body_of(const PostedOp& posted) noexcept {
 
 void RemoteAccess::framed(PostedOp& posted) noexcept {
     const bool all = !is_put(posted.op->kind) || posted.moved == posted.op->bytes;
-    posted.place = all ? OpPlace::awaiting : OpPlace::puts;
+    posted.stage = all ? OpStage::awaiting : OpStage::puts;
     (all ? awaiting_ : puts_).push_back(posted);
 }
 
@@ -87,10 +87,10 @@ PostedOp* RemoteAccess::find(std::uint64_t id) noexcept {
 }
 
 void RemoteAccess::retire(PostedOp& posted, Errc result) noexcept {
-    if (posted.place == OpPlace::requests) requests_.remove(posted);
-    if (posted.place == OpPlace::puts) puts_.remove(posted);
-    if (posted.place == OpPlace::awaiting) awaiting_.remove(posted);
-    if (posted.place == OpPlace::sending) access_abandoned(posted);
+    if (posted.stage == OpStage::requests) requests_.remove(posted);
+    if (posted.stage == OpStage::puts) puts_.remove(posted);
+    if (posted.stage == OpStage::awaiting) awaiting_.remove(posted);
+    if (posted.stage == OpStage::sending) access_abandoned(posted);
     AccessSlot& slot = *std::exchange(posted.slot, nullptr);
     slot.posted = nullptr;
     slot.access = nullptr;
@@ -102,7 +102,7 @@ void RemoteAccess::retire(PostedOp& posted, Errc result) noexcept {
 }
 
 void RemoteAccess::cancel(PostedOp& posted) noexcept {
-    if (posted.place == OpPlace::awaiting && posted.op->kind == OpKind::get) {
+    if (posted.stage == OpStage::awaiting && posted.op->kind == OpKind::get) {
         // Tells the peer not to send the rest. If no slot is free for that, the rest is received and discarded.
         if (PendingAnswer* stop = take_answer(AccessKind::stop, id_of(*posted.slot), Errc::ok)) {
             answers_.push_back(*stop);
@@ -136,7 +136,7 @@ Errc RemoteAccess::answered(const AccessHead& head, const AccessBody& body) noex
     } else if (head.kind == AccessKind::put_done) {
         if (!is_put(kind)) return Errc::protocol;
         // The owner must not report success before all data were sent to it.
-        if (result == Errc::ok && posted->place != OpPlace::awaiting) result = Errc::protocol;
+        if (result == Errc::ok && posted->stage != OpStage::awaiting) result = Errc::protocol;
     } else {
         if (!is_atomic(kind)) return Errc::protocol;
         posted->op->fetched = body.value;

@@ -48,8 +48,8 @@ void SessionPort::unreferenced(Peer& peer) noexcept {
 
 // Sessions.
 
-// False: the peer cannot be dialled now, and its backoff holds the reason: closed, unreachable, session_limit(), or the
-// error of the last dials.
+// False: the peer cannot be dialled now. The reason is in its backoff: the port is closed, the peer is unreachable,
+// session_limit(), or the error of the last dials.
 bool SessionPort::connect(SessionPeer& peer) noexcept {
     Errc why = session_limit();
     if (!accepting_) why = Errc::closed;
@@ -125,14 +125,14 @@ void SessionPort::session_over(SessionPeer& peer) noexcept {
 void SessionPort::cancel(Op& op) noexcept {
     auto& peer = static_cast<SessionPeer&>(*op.peer);
     PostedOp& posted = posted_of(op);
-    switch (posted.place) {
-        case OpPlace::messages:
+    switch (posted.stage) {
+        case OpStage::messages:
             peer.messages.remove(posted);
             return end(posted, Errc::canceled);
-        case OpPlace::rma:
+        case OpStage::rma:
             peer.rma.remove(posted);
             return end(posted, Errc::canceled);
-        case OpPlace::ended:
+        case OpStage::ended:
             return;
         default:
             return cancel_begun(peer, posted);

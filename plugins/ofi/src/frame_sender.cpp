@@ -47,7 +47,7 @@ Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     buffer.confirms = std::exchange(injected_, 0) + 1;
     port.send_room().take();
     ++unconfirmed_;
-    if (buffer.posted) buffer.posted->place = na::OpPlace::sending;
+    if (buffer.posted) buffer.posted->stage = na::OpStage::sending;
     sending_.push_back(buffer);
     session_.taken();
     return Errc::ok;

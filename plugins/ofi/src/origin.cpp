@@ -71,7 +71,7 @@ Sent Origin::admit_waiting() noexcept {
         transfer->asked = transfer->answered = transfer->awaits_owner = false;
         transfer->failed = Errc::ok;
         posted.transfer = transfer;
-        posted.place = na::OpPlace::awaiting;
+        posted.stage = na::OpStage::awaiting;
         transfers_.push_back(*transfer);
         to_post_.push_back(*transfer);
         ++admitted_;
@@ -314,8 +314,8 @@ void Origin::chunk_failed(Transfer& transfer, Chunk& chunk, const Done& done) no
 
 // Copies the data of a get from staging memory into place.
 void Origin::place(Transfer& transfer, Chunk& chunk) noexcept {
-    const ChunkPlace place{false, id_of(transfer), transfer.tag + chunk.number};
-    if (session_.seals() && !session_.open_chunk(place, *chunk.staging, chunk.bytes)) {
+    const ChunkId id{false, id_of(transfer), transfer.tag + chunk.number};
+    if (session_.seals() && !session_.open_chunk(id, *chunk.staging, chunk.bytes)) {
         transfer.failed = Errc::protocol;
         return;
     }

@@ -248,8 +248,8 @@ void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
 
 // Copies the data of a put into place, or tells the origin why not.
 void Owner::place(PeerRequest& request, Chunk& chunk) noexcept {
-    const ChunkPlace place{true, request.id, request.tag + chunk.number};
-    if (session_.seals() && !session_.open_chunk(place, *chunk.staging, chunk.bytes)) return;
+    const ChunkId id{true, request.id, request.tag + chunk.number};
+    if (session_.seals() && !session_.open_chunk(id, *chunk.staging, chunk.bytes)) return;
     const std::uint64_t at = std::uint64_t{chunk.number} * request.chunk;
     const auto pin = pin_lease(request.key, request.offset + at, chunk.bytes, na::Access::write);
     if (pin.ok()) {

@@ -59,7 +59,7 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       sessions_(ThreadUse::one, options().connections_max),
       dials_(ThreadUse::one, options().connections_max),
       watch_(*this),
-      withdrawals_(*this),
+      withdrawn_credentials_(*this),
       send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
     tick_.fire = [](WheelTimer&) noexcept {};  // it only has to wake the context
@@ -123,7 +123,7 @@ bool OfiPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes me
 
 void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     // The fabric cannot cancel a message: it completes normally.
-    if (posted.place == na::OpPlace::sending) return;
+    if (posted.stage == na::OpStage::sending) return;
     auto& own = static_cast<Posted&>(posted);
     own.transfer->session->cancel(own);
 }

@@ -15,7 +15,7 @@
 #include <cinnabar/na/session/fd_watch.hpp>
 #include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
-#include <cinnabar/na/session/withdrawals.hpp>
+#include <cinnabar/na/session/withdrawn_credentials.hpp>
 
 #include <memory>
 
@@ -67,7 +67,9 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     [[nodiscard]] SendRoom& send_room() noexcept { return send_room_; }
     void connecting(int change) noexcept { connecting_ += change; }
-    [[nodiscard]] na::Withdrawals<OfiPort, Session>& withdrawals() noexcept { return withdrawals_; }
+    [[nodiscard]] na::WithdrawnCredentials<OfiPort, Session>& withdrawn_credentials() noexcept {
+        return withdrawn_credentials_;
+    }
     void frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
     // There was no memory to receive the frame: ends its session, because the peer takes it for delivered.
     void frame_lost(ConstBytes bytes) noexcept;
@@ -121,7 +123,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     QueueWatch watch_;
     TimerOf<OfiPort> tick_;
 
-    na::Withdrawals<OfiPort, Session> withdrawals_;
+    na::WithdrawnCredentials<OfiPort, Session> withdrawn_credentials_;
     na::OutputLists<Session> output_;
     SendRoom send_room_;
     int connecting_ = 0;  // sessions that have received nothing on the fabric yet

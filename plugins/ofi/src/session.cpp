@@ -17,12 +17,12 @@ namespace {
 // How long a provider may take to return the buffers of an ended session.
 constexpr TimeUs drain_us = 2'000'000;
 
-std::array<std::byte, 24> head_of(const ChunkPlace& place) noexcept {
+std::array<std::byte, 24> head_of(const ChunkId& id) noexcept {
     std::array<std::byte, 24> head;
     ByteWriter writer(head);
-    writer.u64(place.of_put ? 1 : 0);
-    writer.u64(place.id);
-    writer.u64(place.tag);
+    writer.u64(id.of_put ? 1 : 0);
+    writer.u64(id.id);
+    writer.u64(id.tag);
     return head;
 }
 
@@ -62,7 +62,7 @@ Errc Session::start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bo
         return Errc::overloaded;
     }
     if (stream_.guard()) {
-        port_->withdrawals().began(*this);
+        port_->withdrawn_credentials().began(*this);
         seal_ = stream_.guard()->message_guard();
         if (!seal_) return Errc::out_of_memory;
     }
@@ -72,7 +72,7 @@ Errc Session::start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bo
 }
 
 void Session::close_socket() noexcept {
-    port_->withdrawals().remove(*this);
+    port_->withdrawn_credentials().remove(*this);
     if (stream_) port_->host().unwatch(stream_.fd());
     seal_.reset();
     if (stream_.guard()) stream_.guard()->end();
@@ -162,13 +162,13 @@ ConstBytes Session::open_frame(Bytes frame) noexcept {
     return {};
 }
 
-bool Session::seal_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept {
-    const auto head = head_of(place);
+bool Session::seal_chunk(const ChunkId& id, Staging& chunk, std::size_t bytes) noexcept {
+    const auto head = head_of(id);
     return seal_ && seal_->seal(na::MessageGuard::Kind::chunk, head, {chunk.bytes.get(), bytes}, chunk.bytes.get());
 }
 
-bool Session::open_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept {
-    const auto head = head_of(place);
+bool Session::open_chunk(const ChunkId& id, Staging& chunk, std::size_t bytes) noexcept {
+    const auto head = head_of(id);
     const Bytes sealed{chunk.bytes.get(), bytes + na::MessageGuard::trailer_bytes};
     if (seal_ && seal_->open(na::MessageGuard::Kind::chunk, head, sealed)) return true;
     fail(Errc::protocol);

@@ -22,9 +22,9 @@ namespace cinnabar::ofi {
 class OfiPeer;
 class OfiPort;
 
-// The place that a sealed chunk is bound to, so that it cannot be opened as a chunk of another place. The tag alone is
+// What a sealed chunk is bound to, so that it cannot be opened as another chunk. The tag alone is
 // not enough: it is random and may repeat.
-struct ChunkPlace {
+struct ChunkId {
     bool of_put = false;
     std::uint64_t id = 0;  // of the operation, as its origin chose it
     std::uint64_t tag = 0;
@@ -80,8 +80,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     // session, or it was received before (a replay); the session ends.
     [[nodiscard]] ConstBytes open_frame(Bytes frame) noexcept;
     // As seal_frame() and open_frame(), for a chunk of `bytes`. If open_chunk() returns false, the session ends.
-    [[nodiscard]] bool seal_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept;
-    [[nodiscard]] bool open_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept;
+    [[nodiscard]] bool seal_chunk(const ChunkId& id, Staging& chunk, std::size_t bytes) noexcept;
+    [[nodiscard]] bool open_chunk(const ChunkId& id, Staging& chunk, std::size_t bytes) noexcept;
 
     // The parts of the session, and functions that they call.
     [[nodiscard]] FrameSender& sender() noexcept { return sender_; }
@@ -103,7 +103,7 @@ class Session final : public PoolSlot, public na::FdEvents {
 
     // Used by the port.
     ListLink<Session> output_link;   // in OfiPort::output()
-    ListLink<Session> guarded_link;  // in Withdrawals
+    ListLink<Session> guarded_link;  // in WithdrawnCredentials
     bool blocked = false;            // the provider had no room
 
   private:

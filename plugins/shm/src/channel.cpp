@@ -28,11 +28,11 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
     const Terms& terms = from.greeting.terms;
     GreetingFds& fds = from.greeting.fds;
     try {
-        out.peer_ring = std::make_shared<PeerRing>();
+        out.outgoing_ring = std::make_shared<OutgoingRing>();
     } catch (const std::bad_alloc&) {
         return Errc::out_of_memory;
     }
-    Errc why = Segment::attach(fds.ring.get(), ring_header_bytes + terms.ring_bytes, out.peer_ring->memory);
+    Errc why = Segment::attach(fds.ring.get(), ring_header_bytes + terms.ring_bytes, out.outgoing_ring->memory);
     if (why != Errc::ok) return why;
     const int flags = ::fcntl(fds.bell.get(), F_GETFL);
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
@@ -54,14 +54,14 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
         out.process = {};
     }
     out.hello = from.greeting.hello;
-    out.peer_ring_bytes = terms.ring_bytes;
-    out.peer_record_bytes_max = terms.record_bytes_max;
+    out.outgoing_ring_bytes = terms.ring_bytes;
+    out.outgoing_record_bytes_max = terms.record_bytes_max;
     out.board_slots = terms.lease_slots;
     out.credentials = from.credentials;
     return Errc::ok;
 }
 
-Errc make_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept {
+Errc make_incoming_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept {
     return Segment::make("cinnabar-ring", ring_header_bytes + transport.ring_bytes(), out, fd);
 }
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "flags.hpp"
+#include "outgoing_ring.hpp"
 #include "peer_files.hpp"
 #include "peer_process.hpp"
-#include "peer_ring.hpp"
 #include "transport.hpp"
 
 #include <memory>
@@ -15,15 +15,15 @@ namespace cinnabar::shm {
 
 struct Channel {
     PeerFd socket;
-    Segment own_ring;                     // the peer writes into it
-    std::shared_ptr<PeerRing> peer_ring;  // this side writes into it; shared with mappings for direct access
+    Segment incoming_ring;                        // the peer writes it
+    std::shared_ptr<OutgoingRing> outgoing_ring;  // this side writes it; shared with mappings for direct access
     PeerFd bell;  // the peer's eventfd; empty for another user's process, whose descriptor could make this side block
     OwnFlag own_flag;    // the peer raises it
     PeerFlag peer_flag;  // this side raises it; empty if the peer gave none
     BoardView board;
     na::Hello hello;  // the peer's
-    std::uint32_t peer_ring_bytes = 0;
-    std::uint32_t peer_record_bytes_max = 0;
+    std::uint32_t outgoing_ring_bytes = 0;
+    std::uint32_t outgoing_record_bytes_max = 0;
     std::uint32_t board_slots = 0;
     Credentials credentials;
     PeerProcess process;  // open if `copies`
@@ -31,11 +31,11 @@ struct Channel {
     bool copies = false;  // a probe has proven that this process may read and write the peer's memory
 };
 
-// Maps the memory whose descriptors came with the greeting. The caller adds its own ring and flag, and the socket.
-// protocol: a descriptor is not what it should be; out_of_memory.
+// Maps the memory whose descriptors came with the greeting. The caller adds the incoming ring, its own flag, and the
+// socket. protocol: a descriptor is not what it should be; out_of_memory.
 [[nodiscard]] Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept;
 
-// Makes a ring of this transport's size; `fd` gets its descriptor.
-[[nodiscard]] Errc make_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept;
+// Makes a ring of this transport's size, which the peer will write; `fd` gets its descriptor.
+[[nodiscard]] Errc make_incoming_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept;
 
 }  // namespace cinnabar::shm

@@ -152,7 +152,7 @@ Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uin
     const std::uint32_t slot = board_slot_of(op.remote.key);
     ByteReader reader(op.remote.key);
     const auto key = na::LeaseKey::decode(reader);
-    auto& holding = channel_.peer_ring->header().holding;
+    auto& holding = channel_.outgoing_ring->header().holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
     Errc why = channel_.board.pin(slot, key, op.remote_offset, op.bytes,
@@ -173,13 +173,13 @@ bool Copier::takes(const na::Op& op) const noexcept {
 }
 
 void Copier::add(na::PostedOp& posted) noexcept {
-    posted.place = na::OpPlace::copying;
+    posted.stage = na::OpStage::copying;
     copying_.push_back(posted);
     session_.port().copies().add(session_);
 }
 
 void Copier::cancel(na::PostedOp& posted) noexcept {
-    (posted.place == na::OpPlace::copying ? copying_ : notifies_).remove(posted);
+    (posted.stage == na::OpStage::copying ? copying_ : notifies_).remove(posted);
     session_.port().end(posted, Errc::canceled);
 }
 
@@ -193,7 +193,7 @@ void Copier::copied(na::PostedOp& posted, Errc result) noexcept {
     if (result != Errc::ok || posted.op->kind != na::OpKind::put_notify) {
         port.end(posted, result);
     } else {
-        posted.place = na::OpPlace::notifies;
+        posted.stage = na::OpStage::notifies;
         notifies_.push_back(posted);
         port.output().retry(session_);
     }
@@ -211,7 +211,7 @@ std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
         // From now on the peer carries out all operations; those in progress start again.
         channel_.copies = false;
         while (na::PostedOp* each = copying_.pop_front()) {
-            each->place = na::OpPlace::rma;
+            each->stage = na::OpStage::rma;
             session_.peer().rma.push_back(*each);
         }
         session_.port().output().retry(session_);

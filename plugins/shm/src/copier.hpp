@@ -22,7 +22,7 @@ class Copier {
     void add(na::PostedOp& posted) noexcept;
     // Whether the copier has begun the operation and not ended it.
     [[nodiscard]] static bool has(const na::PostedOp& posted) noexcept {
-        return posted.place == na::OpPlace::copying || posted.place == na::OpPlace::notifies;
+        return posted.stage == na::OpStage::copying || posted.stage == na::OpStage::notifies;
     }
     void cancel(na::PostedOp& posted) noexcept;
     // Ends all its operations with `why`.

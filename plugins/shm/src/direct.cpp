@@ -132,7 +132,7 @@ Result<std::unique_ptr<na::DirectMemory>> ShmPort::direct(na::Peer& peer, const 
     if (!session) return Error(Errc::peer_lost, "direct access needs a session with the owner of the memory");
     Channel& channel = session->channel();
     CINNABAR_TRY(MappedLease lease, map_lease(channel, memory, offset, bytes, access));
-    DirectSlot slot(channel.peer_ring);
+    DirectSlot slot(channel.outgoing_ring);
     if (!slot) {
         return Error(Errc::overloaded,
                      "this connection has its maximum of mappings for direct access: drop some, or share fewer and "

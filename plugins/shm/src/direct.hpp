@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A mapping of a peer's memory for direct access: the mapped file, the lease on the peer's board, and a direct slot
-// of the ring to that peer, which tells the peer what is accessed.
+// of the outgoing ring, which tells the peer what is accessed.
 #pragma once
 
 #include "lease_board.hpp"
-#include "peer_ring.hpp"
+#include "outgoing_ring.hpp"
 
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/na/direct_memory.hpp>
@@ -18,17 +18,17 @@ namespace cinnabar::shm {
 
 struct Channel;
 
-// A direct slot of a ring, for as long as a mapping uses it.
+// A direct slot of an outgoing ring, for as long as a mapping uses it.
 class DirectSlot {
   public:
-    explicit DirectSlot(std::shared_ptr<PeerRing> ring) noexcept : ring_(std::move(ring)), index_(ring_->take()) {}
+    explicit DirectSlot(std::shared_ptr<OutgoingRing> ring) noexcept : ring_(std::move(ring)), index_(ring_->take()) {}
     ~DirectSlot() {
         if (ring_ && *this) ring_->give_back(index_);
     }
     DirectSlot(DirectSlot&& other) noexcept : ring_(std::move(other.ring_)), index_(other.index_) {}
     DirectSlot& operator=(DirectSlot&&) = delete;
 
-    explicit operator bool() const noexcept { return index_ != PeerRing::no_slot; }
+    explicit operator bool() const noexcept { return index_ != OutgoingRing::no_slot; }
     // Announces an access to that slot of the lease board. False: the session has ended, so the peer may no longer
     // look.
     [[nodiscard]] bool enter(std::uint32_t lease_slot) noexcept {
@@ -39,7 +39,7 @@ class DirectSlot {
     void leave() noexcept { ring_->header().accesses[index_].slot.store(0, std::memory_order_release); }
 
   private:
-    std::shared_ptr<PeerRing> ring_;
+    std::shared_ptr<OutgoingRing> ring_;
     unsigned index_;
 };
 

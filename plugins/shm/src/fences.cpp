@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ShmTransport: how leases are revoked that peers access by copying. First the slot on the lease board is closed, so
 // that no new access begins; then revoke() waits until no pin is left. A pin lasts for one system call, unless its
-// holder is stopped or killed during it. While a peer has a pin, it names the slot in the header of its ring. A pin
-// that no ring names was left by a dead process.
+// holder is stopped or killed during it. While a peer has a pin, it names the slot in the header of the ring that it
+// writes. A pin that no ring names was left by a dead process.
 #include "port.hpp"
 #include "transport.hpp"
 
@@ -41,7 +41,8 @@ Errc ShmTransport::grant(na::Lease& lease) noexcept {
     const Errc granted = leases_.grant(lease);
     if (granted != Errc::ok) return granted;
     const auto& memory = static_cast<const ShmMemory&>(*lease.memory);
-    const std::uint32_t slot = board_.show(lease, memory.pieces().data(), memory.pieces().size(), memory.place());
+    const std::uint32_t slot =
+        board_.show(lease, memory.pieces().data(), memory.pieces().size(), memory.file_position());
     lease.registration = reinterpret_cast<void*>(std::uintptr_t{slot} + 1);
     return Errc::ok;
 }
@@ -54,34 +55,34 @@ void ShmTransport::describe(const na::Lease& lease, ByteWriter& writer) const no
 // The table of leases is for peers whose accesses this side carries out: there the lease counts as revoked.
 bool ShmTransport::keep_to_direct(const na::Lease& lease) noexcept {
     if (slot_of(lease) == LeaseBoard::no_slot) return false;
-    if (static_cast<const ShmMemory&>(*lease.memory).place().file == 0) return false;
+    if (static_cast<const ShmMemory&>(*lease.memory).file_position().file == 0) return false;
     (void)leases_.close(lease);
     return true;
 }
 
-bool ShmTransport::watch(const RingHeader& ring) noexcept {
+bool ShmTransport::watch(const RingHeader& incoming) noexcept {
     const std::lock_guard lock(fence_mutex_);
     forget_lingering();
     try {
-        const std::size_t rings = rings_.size() + lingering_.size() + 1;
+        const std::size_t rings = incoming_rings_.size() + lingering_.size() + 1;
         if (lingering_.capacity() < rings) lingering_.reserve(2 * rings);
-        rings_.push_back(&ring);
+        incoming_rings_.push_back(&incoming);
     } catch (const std::bad_alloc&) {
         return false;
     }
     return true;
 }
 
-void ShmTransport::unwatch(const RingHeader& ring) noexcept {
+void ShmTransport::unwatch(const RingHeader& incoming) noexcept {
     const std::lock_guard lock(fence_mutex_);
-    std::erase(rings_, &ring);
+    std::erase(incoming_rings_, &incoming);
 }
 
 // Remembers the ring of an ended session: the peer may still be in a system call if it has not ended the session
 // itself.
-void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid, PeerProcess process) noexcept {
+void ShmTransport::linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept {
     const std::lock_guard lock(fence_mutex_);
-    std::erase(rings_, &ring);
+    std::erase(incoming_rings_, &incoming);
     forget_lingering();
     // Well-behaved processes never have that many, so the oldest is dropped.
     const auto same = [pid](const Lingering& one) { return one.pid == pid; };
@@ -95,7 +96,7 @@ void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid, Pee
 void ShmTransport::forget_lingering() noexcept {
     std::erase_if(lingering_, [](const Lingering& one) {
         const bool dead = one.pid == 0 || one.process.has_ended() || (::kill(one.pid, 0) != 0 && errno == ESRCH);
-        return dead || (holding(header_of(one.ring)) == 0 && !accesses_directly(header_of(one.ring)));
+        return dead || (holding(header_of(one.incoming_ring)) == 0 && !accesses_directly(header_of(one.incoming_ring)));
     });
 }
 
@@ -103,10 +104,10 @@ void ShmTransport::forget_lingering() noexcept {
 bool ShmTransport::held(std::uint32_t slot) noexcept {
     forget_lingering();
     const std::uint64_t sought = std::uint64_t{slot} + 1;
-    return std::any_of(rings_.begin(), rings_.end(),
+    return std::any_of(incoming_rings_.begin(), incoming_rings_.end(),
                        [sought](const RingHeader* ring) { return names(*ring, sought); }) ||
            std::any_of(lingering_.begin(), lingering_.end(),
-                       [sought](const Lingering& one) { return names(header_of(one.ring), sought); });
+                       [sought](const Lingering& one) { return names(header_of(one.incoming_ring), sought); });
 }
 
 Errc ShmTransport::revoke(na::Lease& lease) noexcept {

@@ -38,7 +38,7 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     timer_.bind<&Dial::time_out>(*this);
     // host().now_us() may be as old as the context's last round, so the clock is read.
     until_ = after(steady_clock().now_us(), port.options().connect_timeout);
-    failed_ = make_ring(port.transport(), ring_, ring_fd_);
+    failed_ = make_incoming_ring(port.transport(), incoming_ring_, ring_fd_);
     if (failed_ == Errc::ok) failed_ = start_connecting();
     if (failed_ == Errc::again) failed_ = Errc::ok;
     if (failed_ == Errc::ok && stage_ == Stage::greeted) return port.host().arm(timer_, until_);
@@ -73,7 +73,7 @@ Errc Dial::start_connecting() noexcept {
 void Dial::abandon() noexcept {
     unwatch();
     port_->host().disarm(timer_);
-    ring_.reset();
+    incoming_ring_.reset();
     ring_fd_.reset();
     flag_.reset();
     peer_ = nullptr;
@@ -98,7 +98,7 @@ void Dial::on_ready(std::uint32_t) noexcept {
         port.host().unwatch(fd_.get());
         watched_ = false;
         answer.fd = std::move(fd_);
-        port.dial_done(*this, std::move(answer), std::move(ring_), std::move(flag_));
+        port.dial_done(*this, std::move(answer), std::move(incoming_ring_), std::move(flag_));
     }
     (void)port.settle();
 }

@@ -36,7 +36,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
     ShmPort* port_ = nullptr;
     ShmPeer* peer_ = nullptr;  // null: this slot is free
     PeerFd fd_;
-    Segment ring_;
+    Segment incoming_ring_;
     UniqueFd ring_fd_;
     OwnFlag flag_;
     bool watched_ = false;

@@ -107,8 +107,8 @@ void HotSessions::heard(Session& session) noexcept {
     raise_if_missed(session);
 }
 
-// Call when a look at a hot session has found nothing. If the session is no longer hot, the last hot session takes its
-// place in the list, and is looked at in the next round.
+// Call when a look at a hot session has found nothing. The session may cease to be hot; then the last hot session moves
+// to its position in the list, and is looked at in the next round.
 void HotSessions::miss(Session& session) noexcept {
     ++session.misses;
     if (session.flag == 0) {

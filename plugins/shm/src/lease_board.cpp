@@ -27,7 +27,7 @@ Errc LeaseBoard::open() noexcept {
 }
 
 std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
-                               const FilePlace& place) noexcept {
+                               const FilePosition& position) noexcept {
     LeaseSlot* own = leases_.acquire();
     if (!own) return no_slot;
     if (own->slot_index >= slots()) {
@@ -45,10 +45,10 @@ std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces,
         const auto segments = lease.memory->segments();
         const std::byte* base = segments.empty() ? nullptr : segments.front().base;
         slot.address = reinterpret_cast<std::uintptr_t>(base) + lease.offset;
-        slot.offset = place.position + lease.offset;
+        slot.offset = position.position + lease.offset;
     }
-    slot.file = count != 0 ? 0 : place.file;
-    slot.serial = place.serial;
+    slot.file = count != 0 ? 0 : position.file;
+    slot.serial = position.serial;
     slot.name = name_of({lease.slot, lease.generation, lease.key});
     slot.key.store(lease.key, std::memory_order_relaxed);
     slot.pins.store(0, std::memory_order_release);

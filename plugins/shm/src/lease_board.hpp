@@ -33,7 +33,7 @@ struct BoardSlot {
     std::uint64_t offset;   // where the lease begins within the pieces, or within the file
     std::uint64_t name;     // slot | generation << 32, from the LeaseKey
     std::uint32_t pieces;
-    std::uint32_t file;    // FilePlace::file if peers can map the memory; otherwise 0
+    std::uint32_t file;    // FilePosition::file if peers can map the memory; otherwise 0
     std::uint64_t serial;  // of that file
 };
 static_assert(sizeof(BoardSlot) == 64);
@@ -62,9 +62,10 @@ class LeaseBoard {
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     // Puts a lease on the board. no_slot: all slots are taken; peers then send requests to the owner. `pieces`: the
-    // segments if there are several; they must live until the slot is given back. `place`: where a single segment is.
+    // segments if there are several; they must live until the slot is given back. `position`: where a single segment
+    // is.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
-                                     const FilePlace& place) noexcept;
+                                     const FilePosition& position) noexcept;
     // Closes the slot: no new access begins.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;

@@ -80,7 +80,7 @@ class ShmPort final : public na::SocketPort<ShmPort, IncomingHandshake, Incoming
     [[nodiscard]] Terms terms(const Credentials& peer, const OwnFlag& flag) const noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(const Incoming& incoming, Errc why) noexcept;
-    void dial_done(Dial& dial, Incoming answer, Segment ring, OwnFlag flag) noexcept;
+    void dial_done(Dial& dial, Incoming answer, Segment incoming_ring, OwnFlag flag) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
 
   private:

@@ -47,6 +47,22 @@ static_assert(offsetof(RingHeader, holding) == 192 && offsetof(RingHeader, mappe
 static_assert(offsetof(RingHeader, ended) == 256 && offsetof(RingHeader, accesses) == 320);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+// Calls `found` with each slot of the board + 1 that the ring's writer accesses directly, until it returns true.
+// Returns whether it did.
+template <typename Found>
+[[nodiscard]] bool find_direct(const RingHeader& ring, const Found& found) noexcept {
+    std::uint64_t left = ring.mapped_slots.load(std::memory_order_seq_cst);
+    for (unsigned direct = 0; direct < direct_slots && left != 0; ++direct, left >>= 1) {
+        if ((left & 1) == 0) continue;
+        const std::uint64_t slot = ring.accesses[direct].slot.load(std::memory_order_seq_cst);
+        if (slot != 0 && found(slot)) return true;
+    }
+    return false;
+}
+[[nodiscard]] inline bool accesses_directly(const RingHeader& ring) noexcept {
+    return find_direct(ring, [](std::uint64_t) noexcept { return true; });
+}
+
 inline constexpr std::size_t ring_header_bytes = 4096;
 static_assert(sizeof(RingHeader) <= ring_header_bytes);
 inline constexpr std::size_t record_header_bytes = 16;

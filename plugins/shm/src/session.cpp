@@ -17,7 +17,7 @@ constexpr unsigned records_max = 64;  // from one session, before others have th
 
 bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     CINNABAR_ASSERT(!is_open());
-    reader_.attach(channel.own_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
+    reader_.attach(channel.incoming_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
     const bool sees_leases = is_own_user(channel.credentials);
     if (sees_leases && !port.transport().watch(reader_.header())) return false;
     if (!port.host().watch(channel.socket.get(), EPOLLIN | EPOLLRDHUP, *this)) {
@@ -27,7 +27,7 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     channel_ = std::move(channel);
     port_ = &port;
     peer_ = &peer;
-    writer_.attach(channel_.peer_ring->memory.base(), channel_.peer_ring_bytes);
+    writer_.attach(channel_.outgoing_ring->memory.base(), channel_.outgoing_ring_bytes);
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
     misses = 0;
@@ -41,20 +41,20 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // Tells the peer of the end sooner than the socket does: the peer may look at its ring in every round, but asks
-    // epoll only now and then.
+    // Tells the peer of the end sooner than the socket does: the peer may look at the ring in every round, but
+    // asks epoll only now and then.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
     // From now on no direct access begins, of either side: it says where it is, then looks at this.
     writer_.header().ended.store(1, std::memory_order_seq_cst);
     reader_.header().ended.store(1, std::memory_order_seq_cst);
-    // A peer without the lease board cannot hold a lease, whatever its ring says. A peer that has closed the session
-    // copies no more, but its other threads may be in direct accesses.
+    // A peer without the lease board cannot hold a lease, whatever the incoming ring says. A peer that has closed the
+    // session copies no more, but its other threads may be in direct accesses.
     const bool sees_leases = is_own_user(channel_.credentials);
     const bool copies = !peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0;
     if (sees_leases && (copies || accesses_directly(reader_.header()))) {
-        port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid,
+        port_->transport().linger(reader_.header(), std::move(channel_.incoming_ring), channel_.credentials.pid,
                                   std::move(channel_.process));
     } else {
         port_->transport().unwatch(reader_.header());

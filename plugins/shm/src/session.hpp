@@ -40,9 +40,9 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     // Delivers a bounded number of records and returns how many. Disarms the bell.
     unsigned receive() noexcept;
-    // Writes a message into the ring. False: there is no room, or the peer broke the ring.
+    // Writes a message into the outgoing ring. False: there is no room, or the peer broke the ring.
     [[nodiscard]] bool write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
-    // Writes what waits into the ring. Afterwards nothing waits, or the session is blocked.
+    // Writes what waits into the outgoing ring. Afterwards nothing waits, or the session is blocked.
     void transmit() noexcept;
     // Rings the peer if it sleeps. Requires: a full barrier after writing.
     void announce() noexcept;
@@ -68,7 +68,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     ListLink<Session> output_link;    // in ShmPort::output()
     ListLink<Session> announce_link;  // in the list of sessions whose peer must be woken if it sleeps
     ListLink<Session> copy_link;      // in ShmPort::copies()
-    bool blocked = false;             // the ring had no room
+    bool blocked = false;             // the outgoing ring had no room
     // Of HotSessions.
     std::size_t hot_at = 0;        // index in its list of hot sessions + 1; 0: not hot
     std::uint32_t misses = 0;      // polls in a row that found nothing, while hot

@@ -86,7 +86,7 @@ bool Session::send_requests() noexcept {
 // Bytes of data that the next record may have. 0: the remaining room is reserved for messages.
 std::uint32_t Session::data_room() noexcept {
     if (writer_.used() > writer_.ring_bytes() / 2) return 0;
-    return channel_.peer_record_bytes_max - static_cast<std::uint32_t>(na::access_body_bytes_max);
+    return channel_.outgoing_record_bytes_max - static_cast<std::uint32_t>(na::access_body_bytes_max);
 }
 
 bool Session::send_data() noexcept {

@@ -65,7 +65,7 @@ void ShmPort::accept(Incoming incoming) noexcept {
     const na::Identity identity = na::sender_of(theirs);
     Channel channel;
     UniqueFd ring;
-    Errc why = make_ring(transport_, channel.own_ring, ring);
+    Errc why = make_incoming_ring(transport_, channel.incoming_ring, ring);
     if (why == Errc::ok) why = open_channel(transport_, incoming, channel);
     if (why != Errc::ok) return reject(incoming, why);
     const Credentials& sender = incoming.credentials;
@@ -129,12 +129,12 @@ void ShmPort::begin_dial(na::SessionPeer& peer) noexcept {
     dial->start(*this, own);
 }
 
-void ShmPort::dial_done(Dial& dial, Incoming answer, Segment ring, OwnFlag flag) noexcept {
+void ShmPort::dial_done(Dial& dial, Incoming answer, Segment incoming_ring, OwnFlag flag) noexcept {
     ShmPeer& peer = dial.peer();
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) return end_session(peer, why);
     Channel channel;
-    channel.own_ring = std::move(ring);
+    channel.incoming_ring = std::move(incoming_ring);
     channel.own_flag = std::move(flag);
     channel.socket = std::move(answer.fd);
     if (const Errc why = open_channel(transport_, answer, channel); why != Errc::ok) return end_session(peer, why);

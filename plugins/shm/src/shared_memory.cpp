@@ -38,7 +38,7 @@ void SharedMemory::free(void* memory) noexcept {
     pieces_.erase(at);
 }
 
-FilePlace SharedMemory::find(const std::byte* base, std::size_t bytes) const noexcept {
+FilePosition SharedMemory::find(const std::byte* base, std::size_t bytes) const noexcept {
     const std::lock_guard lock(mutex_);
     auto at = pieces_.upper_bound(base);
     if (at == pieces_.begin()) return {};

@@ -13,7 +13,7 @@
 namespace cinnabar::shm {
 
 // Where bytes are in the anonymous file of an allocation, in the form in which peers map them.
-struct FilePlace {
+struct FilePosition {
     std::uint32_t file = 0;      // the owner's descriptor + 1; 0: not in a file
     std::uint64_t serial = 0;    // identifies the file, because a descriptor's number may be reused
     std::uint64_t position = 0;  // offset in the file
@@ -25,8 +25,8 @@ class SharedMemory {
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
     // Frees the pages. Peers that still map the file then see zeros. Requires: no lease.
     void free(void* memory) noexcept;
-    // The place of a segment, if it lies within one allocation.
-    [[nodiscard]] FilePlace find(const std::byte* base, std::size_t bytes) const noexcept;
+    // The position of a segment, if it lies within one allocation.
+    [[nodiscard]] FilePosition find(const std::byte* base, std::size_t bytes) const noexcept;
 
   private:
     struct Piece {

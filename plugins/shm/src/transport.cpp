@@ -29,7 +29,7 @@ ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segm
                      const SharedMemory& shared, std::shared_ptr<na::Registrations> count)
     : CountedMemory(transport, segments, access, std::move(count)) {
     const auto own = this->segments();
-    if (own.size() == 1) place_ = shared.find(own.front().base, own.front().bytes);
+    if (own.size() == 1) file_position_ = shared.find(own.front().base, own.front().bytes);
     if (own.size() < 2) return;
     pieces_.reserve(own.size());
     std::uint64_t end = 0;
@@ -104,8 +104,8 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
 }
 
 // The board contains the keys of all leases, and a process that can write to it can direct this side's peers to any
-// address in this process. So only a process that could copy across address spaces anyway may have it, and none if this
-// side wants copies to go through buffers.
+// address in this process. So only a process that could copy across address spaces anyway gets the board, and no
+// process does if this side wants copies to go through buffers.
 Terms ShmTransport::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = ring_bytes_;

@@ -38,11 +38,11 @@ class ShmMemory final : public na::CountedMemory {
     // The segments, for peers that copy; empty if there is only one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
     // The place of a single segment, if peers can map it.
-    [[nodiscard]] const FilePlace& place() const noexcept { return place_; }
+    [[nodiscard]] const FilePosition& file_position() const noexcept { return file_position_; }
 
   private:
     std::vector<BoardPiece> pieces_;
-    FilePlace place_;
+    FilePosition file_position_;
 };
 
 class ShmTransport final : public na::SessionTransport {
@@ -86,13 +86,13 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // Watches the ring of a peer that has the lease board: its header tells which lease the peer accesses (fences.cpp).
-    // False: out of memory.
-    [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
-    void unwatch(const RingHeader& ring) noexcept;
-    // Call it instead of unwatch() if a session ends while the peer's ring says that it accesses a lease. Allocates
-    // nothing.
-    void linger(const RingHeader& ring, Segment memory, pid_t pid, PeerProcess process) noexcept;
+    // Watches the incoming ring of a session whose peer has the lease board: there the peer writes which lease it
+    // accesses (fences.cpp). False: out of memory.
+    [[nodiscard]] bool watch(const RingHeader& incoming) noexcept;
+    void unwatch(const RingHeader& incoming) noexcept;
+    // Call it instead of unwatch() if a session ends while its incoming ring says that the peer accesses a lease.
+    // Allocates nothing.
+    void linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
     // Submits the work of leases whose fence is over, or has failed, to `host`; returns how many.
     unsigned check_fences(na::PortHost& host) noexcept;
@@ -106,7 +106,7 @@ class ShmTransport final : public na::SessionTransport {
     void forget_lingering() noexcept;
 
     struct Lingering {
-        Segment ring;
+        Segment incoming_ring;
         pid_t pid = 0;
         PeerProcess process;  // may not be open
     };
@@ -126,7 +126,7 @@ class ShmTransport final : public na::SessionTransport {
     na::PortTable<ShmPort> ports_;
 
     std::mutex fence_mutex_;
-    std::vector<const RingHeader*> rings_;
+    std::vector<const RingHeader*> incoming_rings_;
     std::vector<Lingering> lingering_;
     na::PendingFences fences_;
     std::atomic<bool> fences_wait_{false};

@@ -20,7 +20,7 @@ Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, 
     lease.key = na::LeaseKey::decode(reader);
     lease.slot = board_slot_of(memory.key);
     // As in a copy: a pin that no ring names counts as that of a dead process, and its slot would be used again.
-    auto& holding = channel.peer_ring->header().holding;
+    auto& holding = channel.outgoing_ring->header().holding;
     holding.store(std::uint64_t{lease.slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
     const Errc why = channel.board.pin(lease.slot, lease.key, offset, bytes, want, pinned);

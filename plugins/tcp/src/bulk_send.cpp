@@ -108,7 +108,7 @@ void BulkLane::begin_put_frame(na::PostedOp& posted) noexcept {
     head.data_bytes = std::min<std::uint64_t>(body.left, frame_data_bytes_max);
     append(frame_of(head), body);
     posted.moved += head.data_bytes;
-    posted.place = na::OpPlace::sending;
+    posted.stage = na::OpStage::sending;
     put_ = &posted;
     pipe_ = na::PipeMemory::of(*posted.op->local);
     source_ = Source::put;

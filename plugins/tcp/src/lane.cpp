@@ -24,7 +24,7 @@ bool Lane::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
     // The guard may have read the first frames together with the greeting.
     if (stream_.guard()) {
         list_guarded();
-        port.withdrawals().began(*this);
+        port.withdrawn_credentials().began(*this);
     }
     return true;
 }
@@ -35,7 +35,7 @@ void Lane::close() noexcept {
     port_->hot_lanes().remove(*this);
     port_->unread().remove(*this);
     port_->input_deadlines().remove(*this);
-    port_->withdrawals().remove(*this);
+    port_->withdrawn_credentials().remove(*this);
     if (stream_.guard()) stream_.guard()->end();
     // If received bytes were left unread, the kernel would reset the connection and drop data on their way to the peer.
     na::discard_received(stream_.fd());

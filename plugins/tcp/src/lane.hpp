@@ -67,7 +67,7 @@ class Lane : public PoolSlot, public na::FdEvents {
     ListLink<Lane> output_link;   // in TcpPort::output()
     ListLink<Lane> unread_link;   // in the list of lanes that are read again without an event
     ListLink<Lane> partial_link;  // in InputDeadlines
-    ListLink<Lane> guarded_link;  // in Withdrawals
+    ListLink<Lane> guarded_link;  // in WithdrawnCredentials
     bool blocked = false;         // the last write found no room
     bool hot = false;             // in HotLanes
     std::uint16_t misses = 0;     // reads in a row that found nothing, while hot

@@ -181,7 +181,7 @@ void MessageLane::sent(std::size_t bytes) noexcept {
         port().end(*posted, Errc::ok);
     }
     // The first message was sent in part and can no longer be canceled.
-    if (front_sent_ > 0) waiting.front()->place = na::OpPlace::sending;
+    if (front_sent_ > 0) waiting.front()->stage = na::OpStage::sending;
 }
 
 }  // namespace cinnabar::tcp

@@ -26,7 +26,7 @@ TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
       dials_(ThreadUse::one, options().connections_max),
       access_pools_(options().connections_max),
       input_deadlines_(*this),
-      withdrawals_(*this),
+      withdrawn_credentials_(*this),
       hot_lanes_(host) {}
 
 void TcpPort::stop_events() noexcept {

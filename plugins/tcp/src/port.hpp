@@ -16,7 +16,7 @@
 #include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/small_traffic.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
-#include <cinnabar/na/session/withdrawals.hpp>
+#include <cinnabar/na/session/withdrawn_credentials.hpp>
 
 #include <memory>
 #include <unordered_map>
@@ -53,7 +53,9 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] HotLanes& hot_lanes() noexcept { return hot_lanes_; }
     [[nodiscard]] UnreadLanes& unread() noexcept { return unread_; }
     [[nodiscard]] InputDeadlines& input_deadlines() noexcept { return input_deadlines_; }
-    [[nodiscard]] na::Withdrawals<TcpPort, Lane>& withdrawals() noexcept { return withdrawals_; }
+    [[nodiscard]] na::WithdrawnCredentials<TcpPort, Lane>& withdrawn_credentials() noexcept {
+        return withdrawn_credentials_;
+    }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
 
     // Sessions (sessions.cpp).
@@ -100,7 +102,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     na::OutputLists<Lane> output_;
     UnreadLanes unread_;
     InputDeadlines input_deadlines_;
-    na::Withdrawals<TcpPort, Lane> withdrawals_;
+    na::WithdrawnCredentials<TcpPort, Lane> withdrawn_credentials_;
     HotLanes hot_lanes_;
     na::SmallTraffic small_;
 };

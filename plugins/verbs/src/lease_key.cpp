@@ -41,7 +41,7 @@ void encode_key(std::span<const KeySegment> segments, ByteWriter& writer) noexce
     }
 }
 
-Errc find_place(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, RemotePlace& out) noexcept {
+Errc find_address(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, RemoteAddress& out) noexcept {
     ByteReader reader(key);
     const std::uint32_t checksum = reader.u32();
     const std::uint32_t count = reader.u32();

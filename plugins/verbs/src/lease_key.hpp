@@ -24,14 +24,14 @@ struct KeySegment {
 // writer fails.
 void encode_key(std::span<const KeySegment> segments, ByteWriter& writer) noexcept;
 
-// A place in a peer's memory.
-struct RemotePlace {
+// An address in a peer's memory.
+struct RemoteAddress {
     std::uint64_t address = 0;
     std::uint32_t rkey = 0;
 };
 
-// Finds the place of an access. permission: the key is damaged; invalid_argument: the access crosses the border of a
+// Finds the address of an access. permission: the key is damaged; invalid_argument: the access crosses the border of a
 // segment; too_large: it is outside of the lease.
-[[nodiscard]] Errc find_place(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, RemotePlace& out) noexcept;
+[[nodiscard]] Errc find_address(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, RemoteAddress& out) noexcept;
 
 }  // namespace cinnabar::verbs

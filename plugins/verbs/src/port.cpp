@@ -87,11 +87,11 @@ void VerbsPort::release_all() noexcept {
 
 Errc VerbsPort::post(na::Op& op) noexcept {
     auto& peer = static_cast<VerbsPeer&>(*op.peer);
-    RemotePlace remote;
+    RemoteAddress remote;
     Errc wrong = Errc::ok;
     if (!na::is_message(op.kind)) {
         const std::uint64_t bytes = na::is_atomic(op.kind) ? sizeof(std::uint64_t) : op.bytes;
-        wrong = find_place(op.remote.key, op.remote_offset, bytes, remote);
+        wrong = find_address(op.remote.key, op.remote_offset, bytes, remote);
         if (wrong == Errc::invalid_argument) return wrong;
     }
     Posted& posted = na::make_posted<Posted>(op);

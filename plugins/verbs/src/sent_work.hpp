@@ -18,7 +18,7 @@ namespace cinnabar::verbs {
 
 // The plugin's state of an op, from its post to its completion.
 struct Posted : na::PostedOp {
-    RemotePlace remote;      // for put, get and atomics
+    RemoteAddress remote;    // for put, get and atomics
     std::uint32_t cell = 0;  // for atomics in the send queue: receives the old value
 };
 

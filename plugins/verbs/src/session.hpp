@@ -110,7 +110,7 @@ class Session final : public PoolSlot {
     void destroy_queue_pair() noexcept;
     void time_out() noexcept;
 
-    [[nodiscard]] RemotePlace beacon() const noexcept { return {greeting_.beacon, greeting_.beacon_key}; }
+    [[nodiscard]] RemoteAddress beacon() const noexcept { return {greeting_.beacon, greeting_.beacon_key}; }
     void announce(Greeting& own) const noexcept;
     void send_messages() noexcept;
     [[nodiscard]] bool send_rma() noexcept;

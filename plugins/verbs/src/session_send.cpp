@@ -118,7 +118,7 @@ void Session::send_messages() noexcept {
             const std::size_t bytes = message_header_bytes + op.message_bytes;
             const bool inlined = bytes <= inline_max_;
             ibv_send_wr& request = batch.next(SendBuffers::piece(*op.message, bytes), inlined);
-            posted.place = na::OpPlace::sending;
+            posted.stage = na::OpStage::sending;
             sends.take();
             enter(request, {inlined ? nullptr : &posted, true});
             if (inlined) batch.copied[batch.count - 1] = &posted;
@@ -164,7 +164,7 @@ bool Session::send_rma() noexcept {
     }
     if (takes_credit(op)) sends.take();
     peer_->rma.remove(*posted);
-    posted->place = na::OpPlace::sending;
+    posted->stage = na::OpStage::sending;
     ++rma_out_;
     for (std::uint32_t i = 0; i < work.count; ++i) {
         const ibv_wr_opcode opcode = work.requests[i].opcode;

@@ -47,7 +47,7 @@ std::size_t cut(std::uint64_t address, std::span<const ibv_sge> pieces, const De
     return count;
 }
 
-void append_reads(const RemotePlace& remote, std::span<ibv_sge> pieces, const DeviceTraits& traits,
+void append_reads(const RemoteAddress& remote, std::span<ibv_sge> pieces, const DeviceTraits& traits,
                   WorkRequests& out) noexcept {
     std::uint64_t address = remote.address;
     while (!pieces.empty()) {
@@ -61,7 +61,7 @@ void append_reads(const RemotePlace& remote, std::span<ibv_sge> pieces, const De
 
 }  // namespace
 
-void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+void build_rma(const na::Op& op, const RemoteAddress& remote, std::span<const ibv_sge> local,
                const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept {
     CINNABAR_DEBUG_ASSERT(local.size() <= op_pieces_max);
     out.count = out.reads = 0;
@@ -88,7 +88,7 @@ void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_
     append_reads(special.beacon, bin, traits, out);
 }
 
-void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept {
+void build_atomic(const na::Op& op, const RemoteAddress& remote, const ibv_sge& cell, WorkRequests& out) noexcept {
     out.count = out.reads = 0;
     out.pieces[0] = cell;
     const bool adds = op.kind == na::OpKind::fetch_add;
@@ -101,7 +101,7 @@ void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& ce
     out.reads = 1;
 }
 
-void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noexcept {
+void build_probe(ibv_sge& bin, const RemoteAddress& beacon, ibv_send_wr& out) noexcept {
     out = {};
     out.opcode = IBV_WR_RDMA_READ;
     out.sg_list = &bin;
@@ -111,7 +111,7 @@ void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noex
 
 bool takes_credit(const na::Op& op) noexcept { return is_message(op.kind) || op.kind == na::OpKind::put_notify; }
 
-std::uint32_t reads_of(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+std::uint32_t reads_of(const na::Op& op, const RemoteAddress& remote, std::span<const ibv_sge> local,
                        const DeviceTraits& traits) noexcept {
     if (is_message(op.kind)) return 0;
     if (is_atomic(op.kind)) return 1;

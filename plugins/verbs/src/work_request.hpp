@@ -54,22 +54,22 @@ struct WorkRequests {
 struct SpecialPieces {
     ibv_sge notification;  // on iWARP: the message with the notification of a put
     ibv_sge bin;           // receives the word that is read from the beacon
-    RemotePlace beacon;    // a word of the other side's; an answer to reading it shows that earlier writes are placed
+    RemoteAddress beacon;  // a word of the other side's; an answer to reading it shows that earlier writes are placed
 };
 
 // Builds a put, get or put_notify; `local` are the pieces of the operation's memory. On iWARP a put ends with a read of
 // the beacon, whose answer shows that the bytes are placed, and a put_notify sends its notification after its bytes.
 // Requires: local.size() <= op_pieces_max.
-void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+void build_rma(const na::Op& op, const RemoteAddress& remote, std::span<const ibv_sge> local,
                const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept;
 // Builds a fetch_add or compare_swap; `cell` receives the old value.
-void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept;
+void build_atomic(const na::Op& op, const RemoteAddress& remote, const ibv_sge& cell, WorkRequests& out) noexcept;
 // Builds a read of the beacon; the answer shows that the other side's device is alive.
-void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noexcept;
+void build_probe(ibv_sge& bin, const RemoteAddress& beacon, ibv_send_wr& out) noexcept;
 
 // Whether an operation uses a credit; how many reads it adds to those that the read depth limits.
 [[nodiscard]] bool takes_credit(const na::Op& op) noexcept;
-[[nodiscard]] std::uint32_t reads_of(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+[[nodiscard]] std::uint32_t reads_of(const na::Op& op, const RemoteAddress& remote, std::span<const ibv_sge> local,
                                      const DeviceTraits& traits) noexcept;
 
 }  // namespace cinnabar::verbs

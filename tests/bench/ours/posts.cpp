@@ -37,7 +37,7 @@ class Posts {
         const double begin = seconds_now();
         auto future = (list_ == List::strided ? plan_.read(strided_, dense_) : plan_.read(there_, here_)).future();
         cost.us = (seconds_now() - begin) * 1e6;
-        rpc::LookPlace place;
+        rpc::LookCursor place;
         std::vector<rpc::CallSnapshot> calls(16);
         calls.resize(user_.rpc_context().look_at_calls(place, calls));
         for (const auto& call : calls) cost.wire_bytes += static_cast<double>(call.bytes);

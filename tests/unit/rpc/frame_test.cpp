@@ -84,12 +84,12 @@ void expect_plain_reply(ConstBytes bytes, bool timed) {
 TEST(PlainFrame, WhatIsTakenForOneDecodesToTheSame) {
     for (std::uint16_t flags = 0; flags <= request_flags_known; ++flags) {
         const auto bytes = request_of(flags);
-        const bool plain = (flags & (flag_overflow | flag_one_way | flag_checksum | flag_place)) == 0;
+        const bool plain = (flags & (flag_large | flag_one_way | flag_checksum | flag_place)) == 0;
         EXPECT_EQ(PlainRequest::is_plain(bytes), plain) << flags;
         if (plain) expect_plain_request(bytes);
         EXPECT_FALSE(PlainRequest::is_plain(ConstBytes(bytes).first(bytes.size() - 1)));
     }
-    for (const std::uint16_t flags : {std::uint16_t{0}, flag_overflow, flag_checksum, flag_times}) {
+    for (const std::uint16_t flags : {std::uint16_t{0}, flag_large, flag_checksum, flag_times}) {
         const auto reply = reply_of(flags);
         for (const bool timed : {false, true}) {
             const bool plain = flags == (timed ? flag_times : 0);

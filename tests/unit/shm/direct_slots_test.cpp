@@ -11,8 +11,8 @@
 namespace cinnabar::shm {
 namespace {
 
-std::shared_ptr<PeerRing> make_ring() {
-    auto ring = std::make_shared<PeerRing>();
+std::shared_ptr<OutgoingRing> make_ring() {
+    auto ring = std::make_shared<OutgoingRing>();
     UniqueFd fd;
     EXPECT_EQ(Segment::make("cinnabar-test", ring_header_bytes + ring_bytes_min, ring->memory, fd), Errc::ok);
     return ring;

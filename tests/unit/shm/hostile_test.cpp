@@ -40,7 +40,7 @@ class Hostile : public ShmTest {
         EXPECT_TRUE(receiver_.messages.empty());
     }
     static void set_word(RawPeer& peer, std::uint64_t word) {
-        std::memcpy(peer.peer_ring.base() + ring_header_bytes, &word, sizeof word);
+        std::memcpy(peer.outgoing_ring.base() + ring_header_bytes, &word, sizeof word);
     }
 };
 

@@ -18,7 +18,7 @@ RawPeer::RawPeer() {
     terms.ring_bytes = ring_bytes_min;
     terms.record_bytes_max = 16 * 1024;
     terms.lease_slots = 16;
-    EXPECT_EQ(Segment::make("raw-ring", ring_header_bytes + ring_bytes_min, own_ring, ring_fd), Errc::ok);
+    EXPECT_EQ(Segment::make("raw-ring", ring_header_bytes + ring_bytes_min, incoming_ring, ring_fd), Errc::ok);
     EXPECT_EQ(Segment::make("raw-board", sizeof(BoardSlot) * 16, board, board_fd), Errc::ok);
     bell_fd.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
@@ -32,12 +32,12 @@ void RawPeer::greet() {
 
 void RawPeer::take_answer() {
     const Terms& theirs = answer.terms;
-    ASSERT_EQ(Segment::attach(answer.fds.ring.get(), ring_header_bytes + theirs.ring_bytes, peer_ring), Errc::ok);
+    ASSERT_EQ(Segment::attach(answer.fds.ring.get(), ring_header_bytes + theirs.ring_bytes, outgoing_ring), Errc::ok);
     if (theirs.lease_slots > 0) {
         ASSERT_EQ(view.attach(answer.fds.board.get(), theirs.lease_slots), Errc::ok);
     }
-    writer.attach(peer_ring.base(), theirs.ring_bytes);
-    reader.attach(own_ring.base(), terms.ring_bytes, terms.record_bytes_max);
+    writer.attach(outgoing_ring.base(), theirs.ring_bytes);
+    reader.attach(incoming_ring.base(), terms.ring_bytes, terms.record_bytes_max);
 }
 
 void RawPeer::write(const Record& record, ConstBytes payload) {

@@ -34,10 +34,10 @@ class RawPeer {
     UniqueFd ring_fd;
     UniqueFd bell_fd;
     UniqueFd board_fd;
-    Segment own_ring;
+    Segment incoming_ring;
     Segment board;
     Greeting answer;  // received by take_answer() or answer_to()
-    Segment peer_ring;
+    Segment outgoing_ring;
     RingWriter writer;
     RingReader reader;
     BoardView view;  // of the other side's leases

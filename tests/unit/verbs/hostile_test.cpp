@@ -136,7 +136,7 @@ class WrongKey : public Neighbours {
         std::vector<std::byte> key(server_->transport->described_bytes(lease_));
         ByteWriter writer(key);
         server_->transport->describe(lease_, writer);
-        ASSERT_EQ(find_place(key, 0, lease_.bytes, place_), Errc::ok);
+        ASSERT_EQ(find_address(key, 0, lease_.bytes, place_), Errc::ok);
     }
     void TearDown() override {
         if (lease_.granted()) {
@@ -146,7 +146,7 @@ class WrongKey : public Neighbours {
         Neighbours::TearDown();
     }
     // The device's result of a read of 8 bytes at that place.
-    [[nodiscard]] ibv_wc_status read(RawPeer& peer, const RemotePlace& place) {
+    [[nodiscard]] ibv_wc_status read(RawPeer& peer, const RemoteAddress& place) {
         ibv_wc done{};
         peer.read(place.address, place.rkey);
         EXPECT_TRUE(all_.until([&] { return peer.poll(done); }));
@@ -156,17 +156,17 @@ class WrongKey : public Neighbours {
     std::vector<std::byte> room_ = std::vector<std::byte>(4096);
     std::unique_ptr<na::Memory> memory_;
     na::Lease lease_;
-    RemotePlace place_;
+    RemoteAddress place_;
 };
 
 TEST_F(WrongKey, EndsTheSessionOfItsSender) {
     ASSERT_NO_FATAL_FAILURE(lend());
-    const RemotePlace guesses[] = {{place_.address, place_.rkey ^ 1},  // the part in which keys of one index differ
-                                   {place_.address, place_.rkey + 0x100},
-                                   {place_.address + room_.size(), place_.rkey},
-                                   {place_.address - 8, place_.rkey}};
+    const RemoteAddress guesses[] = {{place_.address, place_.rkey ^ 1},  // the part in which keys of one index differ
+                                     {place_.address, place_.rkey + 0x100},
+                                     {place_.address + room_.size(), place_.rkey},
+                                     {place_.address - 8, place_.rkey}};
     std::size_t ended = 0;
-    for (const RemotePlace& guess : guesses) {
+    for (const RemoteAddress& guess : guesses) {
         const auto guessing = stranger(1);
         EXPECT_EQ(read(*guessing, place_), IBV_WC_SUCCESS);
         EXPECT_EQ(lost(), ended);

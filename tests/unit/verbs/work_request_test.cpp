@@ -22,7 +22,7 @@ DeviceTraits iwarp() {
     return traits;
 }
 
-const RemotePlace remote{0x1000, 7};
+const RemoteAddress remote{0x1000, 7};
 const SpecialPieces special{{0xaaaa, 16, 0}, {0xbbbb, 8, 9}, {0x2000, 12}};
 const std::vector<ibv_sge> pieces{{0x10, 100, 1}, {0x20, 50, 2}, {0x30, 25, 3}};
 
@@ -75,7 +75,7 @@ TEST(WorkRequests, ShortMessagesAcrossTwoPagesAreAvoidedWhereTheDeviceGarblesThe
     traits.garbles_short_messages = true;
     na::Op op;
     WorkRequests work;
-    const RemotePlace there{0x2000 - 17, 7};
+    const RemoteAddress there{0x2000 - 17, 7};
     const std::vector<ibv_sge> local{{0x100, 27, 1}, {0x200, short_message_bytes_max, 2}, {0x300, 5000, 3}};
     build_rma(op_of(op, na::OpKind::get), there, local, special, traits, work);
     const auto all = chain(work);

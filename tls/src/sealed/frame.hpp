@@ -57,7 +57,7 @@ using SealedContext = std::array<std::byte, envelope_bytes + sizeof(std::uint64_
 // The first sealed message of each side.
 struct SealedGreeting {
     na::Hello hello;
-    // In a dial: a random number by which the process recognizes its own dials; see OwnNumbers.
+    // In a dial: a random number by which the process recognizes its own dials; see SelfDialNumbers.
     std::uint64_t number = 0;
 
     static constexpr std::size_t wire_bytes = na::hello_bytes + sizeof(std::uint64_t);

@@ -24,7 +24,7 @@ SealedPort::SealedPort(SealedTransport& transport, na::PortHost& host)
       access_pools_(transport.options().connections_max),
       shipments_(transport.options().send_slots_max),
       sessions_(ThreadUse::one, transport.options().connections_max + PendingProofs::pending_max + ending_sessions_max),
-      withdrawals_(*this) {
+      withdrawn_credentials_(*this) {
     retry_.fire = [](WheelTimer&) noexcept {};  // the round that follows retries
 }
 
@@ -93,8 +93,8 @@ void SealedPort::end_soon(SealedSession& session) noexcept {
 void SealedPort::forget(SealedSession& session) noexcept {
     output_.remove(session);
     if (decltype(leaving_)::linked(session)) leaving_.remove(session);
-    withdrawals_.remove(session);
-    transport_.own_numbers().remove(session.dial_number());
+    withdrawn_credentials_.remove(session);
+    transport_.self_dial_numbers().remove(session.dial_number());
 }
 
 // Closing.

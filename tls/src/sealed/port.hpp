@@ -18,7 +18,7 @@
 #include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
 #include <cinnabar/na/session/session_port.hpp>
-#include <cinnabar/na/session/withdrawals.hpp>
+#include <cinnabar/na/session/withdrawn_credentials.hpp>
 
 #include <memory>
 
@@ -54,7 +54,9 @@ class SealedPort final : public na::SessionPort {
     // Used by the sessions.
     [[nodiscard]] SlotPool<SealedSession>& sessions() noexcept { return sessions_; }
     [[nodiscard]] na::OutputLists<SealedSession>& output() noexcept { return output_; }
-    [[nodiscard]] na::Withdrawals<SealedPort, SealedSession>& withdrawals() noexcept { return withdrawals_; }
+    [[nodiscard]] na::WithdrawnCredentials<SealedPort, SealedSession>& withdrawn_credentials() noexcept {
+        return withdrawn_credentials_;
+    }
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
     [[nodiscard]] na::ReceiveBlocks& blocks() noexcept { return blocks_; }
     [[nodiscard]] PendingProofs& pending() noexcept { return pending_; }
@@ -99,7 +101,7 @@ class SealedPort final : public na::SessionPort {
     PendingProofs pending_;
     na::OutputLists<SealedSession> output_;
     IntrusiveList<SealedSession, &SealedSession::leaving_link> leaving_;
-    na::Withdrawals<SealedPort, SealedSession> withdrawals_;
+    na::WithdrawnCredentials<SealedPort, SealedSession> withdrawn_credentials_;
     WheelTimer retry_;  // wakes the context while sessions are blocked
 };
 

@@ -3,6 +3,7 @@
 #include "sealed/port.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/reflected_dial.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -73,7 +74,7 @@ void SealedPort::accept(na::Peer& below) noexcept {
 
 void SealedPort::answered(SealedSession& session, const SealedGreeting& theirs, Errc wrong) noexcept {
     SealedPeer& peer = session.peer();
-    transport_.own_numbers().remove(session.dial_number());
+    transport_.self_dial_numbers().remove(session.dial_number());
     const Errc why = wrong == Errc::ok ? peer.check_answer(theirs.hello) : wrong;
     if (why != Errc::ok) return end_session(peer, why);
     (void)peer.step(na::SessionEvent::greeted);
@@ -94,7 +95,7 @@ void SealedPort::greeted(SealedSession& session, const SealedGreeting& theirs, E
     if (hello_in.peer_context != na::any_context && hello_in.peer_context != host().context_id())
         return turn_down(session, hello_in, Errc::unreachable);
     const na::ProvenIdentity& proven = session.guard()->identity();
-    const bool own = from.own || transport_.own_numbers().has(theirs.number);
+    const bool own = from.own || transport_.self_dial_numbers().has(theirs.number);
     if (!own && na::is_reflected(hello_in, &proven, transport_.incarnation())) {
         static constinit LogLimit lines;
         const std::string_view scheme = transport_.scheme();

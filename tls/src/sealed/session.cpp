@@ -75,7 +75,7 @@ void SealedSession::begin(SealedPeer& peer) noexcept {
     peer.session = this;
     stage_ = Stage::open;
     access_.begin(peer);
-    port_->withdrawals().began(*this);
+    port_->withdrawn_credentials().began(*this);
 }
 
 bool SealedSession::live() const noexcept {

@@ -67,7 +67,7 @@ class SealedSession final : public PoolSlot {
     [[nodiscard]] std::uint64_t dial_number() const noexcept { return dial_number_; }
 
     ListLink<SealedSession> output_link;   // in SealedPort::output()
-    ListLink<SealedSession> guarded_link;  // in Withdrawals
+    ListLink<SealedSession> guarded_link;  // in WithdrawnCredentials
     ListLink<SealedSession> leaving_link;  // in the port's list of rejected incoming connections
     bool blocked = false;                  // the transport below had no room
 

@@ -83,7 +83,7 @@ SealedTransport::~SealedTransport() {
 }
 
 void SealedTransport::renewed(void* self) {
-    static_cast<SealedTransport*>(self)->ports_.each([](SealedPort& port) { port.withdrawals().renewed(); });
+    static_cast<SealedTransport*>(self)->ports_.each([](SealedPort& port) { port.withdrawn_credentials().renewed(); });
 }
 
 Result<std::unique_ptr<na::Transport>> SealedTransport::open(const na::Uri& uri, const na::TransportOptions& options,
@@ -141,7 +141,7 @@ bool SealedTransport::is_own(const na::Addr& addr) const noexcept {
 std::uint64_t SealedTransport::number_of_dial(const na::Addr& addr) noexcept {
     const std::uint64_t number = secret_u64() | 1;
     // If there is no memory to remember the number, the dial is refused as if it had been reflected.
-    if (is_own(addr) && !own_numbers_.add(number)) na::log_connection_dropped(*this);
+    if (is_own(addr) && !self_dial_numbers_.add(number)) na::log_connection_dropped(*this);
     return number;
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "renewal.hpp"
-#include "sealed/own_numbers.hpp"
+#include "sealed/self_dial_numbers.hpp"
 
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/plugin.hpp>
@@ -50,11 +50,11 @@ class SealedTransport final : public na::SessionTransport {
     [[nodiscard]] const RenewedGuards* guards() const noexcept { return guards_.get(); }
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] na::PortTable<SealedPort>& ports() noexcept { return ports_; }
-    [[nodiscard]] OwnNumbers& own_numbers() noexcept { return own_numbers_; }
+    [[nodiscard]] SelfDialNumbers& self_dial_numbers() noexcept { return self_dial_numbers_; }
     // Converts an address to that of the transport below. unreachable: it has no endpoint of this transport.
     [[nodiscard]] Result<na::Addr> below_of(const na::Addr& addr) const;
     // A random number for a dial of that address. If the address means this process, the number is added to
-    // own_numbers().
+    // self_dial_numbers().
     [[nodiscard]] std::uint64_t number_of_dial(const na::Addr& addr) noexcept;
 
   private:
@@ -73,7 +73,7 @@ class SealedTransport final : public na::SessionTransport {
     const std::unique_ptr<RenewedGuards> guards_;
     std::vector<std::string> endpoints_;
     na::LeaseTable leases_{leases_max};
-    OwnNumbers own_numbers_;
+    SelfDialNumbers self_dial_numbers_;
     na::PortTable<SealedPort> ports_;
 };
 

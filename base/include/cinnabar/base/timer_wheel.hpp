@@ -49,7 +49,7 @@ class TimerWheel {
     using List = IntrusiveList<WheelTimer, &WheelTimer::link>;
 
     CINNABAR_API unsigned fire_until(TimeUs now) noexcept;
-    void place(WheelTimer& timer) noexcept;
+    void insert(WheelTimer& timer) noexcept;
     [[nodiscard]] TimeUs first_slot() const noexcept;
     [[nodiscard]] TimeUs slot_start(unsigned level, unsigned digit) const noexcept;
 

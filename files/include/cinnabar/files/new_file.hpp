@@ -76,8 +76,8 @@ class CINNABAR_API NewFile {
     // Reads a block into `to` and returns whether it has this checksum. If the journal records another checksum for the
     // block, this block and all later ones are discarded: they belong to a different file.
     [[nodiscard]] Result<bool> find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum);
-    // As find_block(), for a block of `bytes`, which it reads in pieces into `scratch`. If the block has this checksum,
-    // adds its content to `sum`.
+    // As find_block(), but reads the block, of `bytes`, in pieces into `scratch`, so `scratch` may be smaller than it.
+    // If the block has this checksum, adds its content to `sum`.
     [[nodiscard]] Result<bool> verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum,
                                             Bytes scratch, ArrivingSum& sum);
     // Returns the journal if it is time for a checkpoint, otherwise null. Any thread may run the checkpoint, also while

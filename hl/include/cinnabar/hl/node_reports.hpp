@@ -69,7 +69,7 @@ struct PoolLoad {
 };
 struct ContextMemory {
     std::uint64_t large_bytes_kept = 0;   // freed memory of large arguments and results, kept for reuse
-    std::uint64_t large_bytes_max = 0;    // rpc::Options::overflow_bytes_max
+    std::uint64_t large_bytes_max = 0;    // rpc::Options::large_bytes_max
     std::uint64_t decoded_bytes_max = 0;  // rpc::Options::decoded_bytes_max
     std::uint32_t replies_kept = 0;       // receive slots that replies hold until their calls are released
 };

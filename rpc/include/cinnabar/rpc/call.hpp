@@ -32,7 +32,7 @@
 
 namespace cinnabar::rpc {
 
-// Progress of a pull, for detecting a stall (rpc/src/stall.cpp).
+// Progress of a pull, for detecting a stall (rpc/src/large_values_stall.cpp).
 struct StallWatch {
     TimeUs began = 0;
     bulk::Silence silence;
@@ -225,9 +225,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         std::uint32_t fences = 0;       // revocations in progress
         bool awaiting_release = false;  // the target was asked to release lent memory and may still use it
         bool fence_failed = false;
-        bool forwards = false;      // has forwarded memory of another owner
-        bool shows_memory = false;  // has a handle to memory
-        bool overflow = false;
+        bool forwards = false;       // has forwarded memory of another owner
+        bool shows_memory = false;   // has a handle to memory
+        bool large = false;          // its arguments do not fit a message
         bool never_left = false;     // the request waited for a dial that failed
         bool may_have_left = false;  // sending failed, and the request may or may not have reached the target
     };

@@ -79,24 +79,24 @@ class CINNABAR_API Context {
         std::uint32_t peers = 0;            // peers for which a PeerBook is kept
         std::uint32_t queued = 0;           // calls that wait to be sent
         std::uint64_t credits_granted = 0;  // the credit budgets of all peers together
-        std::uint64_t overflow_bytes = 0;
-        std::uint64_t overflow_kept = 0;    // bytes of freed buffers for large arguments and results, kept for reuse
-        std::uint64_t decoded_bytes = 0;    // charged for decoded arguments
-        std::uint32_t connections = 0;      // connected peers
-        std::uint32_t leases = 0;           // held, including those in quarantine
-        std::uint32_t quarantined = 0;      // leases whose memory a peer may still access
-        std::uint32_t transfers = 0;        // bulk transfers that were not released
-        std::uint32_t replies_pending = 0;  // receive slots reserved for replies
-        std::uint32_t replies_kept = 0;     // receive slots that replies hold until their calls are released
+        std::uint64_t large_bytes = 0;
+        std::uint64_t large_bytes_kept = 0;  // bytes of freed buffers for large arguments and results, kept for reuse
+        std::uint64_t decoded_bytes = 0;     // charged for decoded arguments
+        std::uint32_t connections = 0;       // connected peers
+        std::uint32_t leases = 0;            // held, including those in quarantine
+        std::uint32_t quarantined = 0;       // leases whose memory a peer may still access
+        std::uint32_t transfers = 0;         // bulk transfers that were not released
+        std::uint32_t replies_pending = 0;   // receive slots reserved for replies
+        std::uint32_t replies_kept = 0;      // receive slots that replies hold until their calls are released
         std::uint64_t sessions_ended = 0;  // connections cut off for breaking the protocol since the context was opened
         std::uint32_t replies_unsent = 0;  // replies to peers that were not sent yet
     };
     [[nodiscard]] Counts counts();
-    // Fill `out` starting at `place`, advance `place`, and return the number of entries. A page may be shorter than
+    // Fill `out` starting at `cursor`, advance `cursor`, and return the number of entries. A page may be shorter than
     // `out` although more follow, because each call takes a bounded number of steps. Any thread, but not inside a
     // function that owns the context.
-    unsigned look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept;
-    unsigned look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept;
+    unsigned look_at_peers(LookCursor& cursor, std::span<PeerSnapshot> out) noexcept;
+    unsigned look_at_calls(LookCursor& cursor, std::span<CallSnapshot> out) noexcept;
     // The times of the calls that were made to this address. False: none was timed since the connection was made. Looks
     // at all peers. Any thread, as above.
     [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;

@@ -35,10 +35,10 @@ struct Options {
     // The large arguments and results of a context together; the default holds four. The requests of one peer may use
     // as much as is left free, so at most half; beyond that, `overloaded`. The same limit applies to the results that
     // are being pulled from one peer, except for the first of them.
-    std::uint64_t overflow_bytes_max = 4 * ((64u << 20) + 4096);
+    std::uint64_t large_bytes_max = 4 * ((64u << 20) + 4096);
     // Memory of completed large arguments and results that is kept for reuse. A single buffer larger than this is not
     // kept.
-    std::uint64_t overflow_kept_max = 64u << 20;
+    std::uint64_t large_bytes_kept_max = 64u << 20;
     // A peer that leaves more than this many bytes of large results unfetched gets no more credits until it has fetched
     // them. A single result may be larger.
     std::uint64_t unfetched_bytes_max = 1u << 20;

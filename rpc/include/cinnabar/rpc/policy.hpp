@@ -107,7 +107,7 @@ class CINNABAR_API Policy {
     // The subject of an error is `place` followed by the number of the line.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> parse(std::string_view text, Audit audit = {},
                                                                      const std::string& place = "line");
-    // Also the errors of read_rules (rule_text.hpp): nobody else may be able to write the file.
+    // Also the errors of read_rules (rule_lines.hpp): nobody else may be able to write the file.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> load(const std::string& path, Audit audit = {});
     ~Policy();
 

@@ -222,9 +222,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     ConstBytes input_;
     na::Addr source_;
     RpcId rpc_ = 0;
-    ListLink<Request> link_;         // in PeerBook::held
-    Request* tag_next_ = nullptr;    // in RequestTable
-    Request** tag_place_ = nullptr;  // the pointer to this request in RequestTable
+    ListLink<Request> link_;        // in PeerBook::held
+    Request* tag_next_ = nullptr;   // in RequestTable
+    Request** tag_link_ = nullptr;  // the pointer to this request in RequestTable
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t output_bytes_ = 0;
     std::uint16_t shape_ = 0;  // placed beside the provider, as in the frame

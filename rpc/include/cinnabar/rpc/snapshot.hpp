@@ -37,7 +37,7 @@ inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase:
 
 // Where the next page begins; by default at the start. Entries that are added or removed between two pages may be
 // missed.
-struct LookPlace {
+struct LookCursor {
     std::uint32_t peer = 0;
     std::uint32_t item = 0;  // the next item of that peer; after the last peer, the next slot of calls
     bool over = false;       // nothing is left

@@ -12,7 +12,7 @@
 
 namespace cinnabar::na {
 
-// `OwnPort` has withdrawals(), besides what PortTable asks for.
+// `OwnPort` has withdrawn_credentials(), besides what PortTable asks for.
 template <typename OwnPort>
 class GuardedTransport : public SocketTransport {
   public:
@@ -35,7 +35,8 @@ class GuardedTransport : public SocketTransport {
 
   private:
     static void renewed(void* self) {
-        static_cast<GuardedTransport*>(self)->ports_.each([](OwnPort& port) { port.withdrawals().renewed(); });
+        static_cast<GuardedTransport*>(self)->ports_.each(
+            [](OwnPort& port) { port.withdrawn_credentials().renewed(); });
     }
 
     const std::unique_ptr<StreamGuards> guards_;

@@ -11,8 +11,9 @@ namespace cinnabar::na {
 
 struct AccessSlot;
 
-// The list that a posted op is in (exactly one, except for `sending`). The comments say which object has the list.
-enum class OpPlace : std::uint8_t {
+// How far a posted op has come; except for `sending`, also the one list that it is in. The comments say which object
+// has the list.
+enum class OpStage : std::uint8_t {
     messages,  // SessionPeer: to be sent
     rma,       // SessionPeer: not started
     copying,   // shm: being copied between address spaces, window by window
@@ -30,7 +31,7 @@ struct PostedOp {
     Op* op = nullptr;
     AccessSlot* slot = nullptr;  // RemoteAccess: set while admitted
     std::uint64_t moved = 0;     // put: bytes put in frames or copied; get: bytes received
-    OpPlace place = OpPlace::messages;
+    OpStage stage = OpStage::messages;
     Errc result = Errc::ok;
 };
 using PostedOps = IntrusiveList<PostedOp, &PostedOp::link>;

@@ -2,7 +2,7 @@
 // SelfDials: detects that this process has dialled itself. It holds the TCP connections that this process is dialling,
 // by their local and remote address. If an accepted socket has the same two addresses, both ends belong to this
 // process: no other process can have such a socket, whatever incarnation it claims. Such a connection is accepted; one
-// that was only led back to this process is refused (is_reflected). Any thread.
+// that was only led back to this process is refused (reflected_dial.hpp). Any thread.
 #pragma once
 
 #include <cinnabar/na/session/socket_address.hpp>

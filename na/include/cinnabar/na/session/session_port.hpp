@@ -51,7 +51,7 @@ class CINNABAR_API SessionPort : public Port {
 
     // Defers the completion of an operation. Requires: the operation is in no list.
     void end(PostedOp& posted, Errc result) noexcept {
-        posted.place = OpPlace::ended;
+        posted.stage = OpStage::ended;
         posted.result = result;
         ended_.push_back(posted);
     }
@@ -88,7 +88,7 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] bool enqueue(SessionPeer& peer, PostedOp& posted) noexcept {
         if (peer.session_state() == SessionState::idle && !dial_for(peer, posted)) return false;
         const bool message = is_message(posted.op->kind);
-        posted.place = message ? OpPlace::messages : OpPlace::rma;
+        posted.stage = message ? OpStage::messages : OpStage::rma;
         (message ? peer.messages : peer.rma).push_back(posted);
         return true;
     }
@@ -120,8 +120,9 @@ class CINNABAR_API SessionPort : public Port {
     PeerTable peers_;
 
   private:
-    // How a transport makes and ends sessions. make_peer() makes the peer of an address with endpoints and does not
-    // dial; its SessionPeer::dial_key tells whether another address means the same peer.
+    // How a transport makes and ends sessions.
+    // Makes the peer of an address that has endpoints, without dialling it. Two addresses mean the same peer if the
+    // peers made for them have the same SessionPeer::dial_key.
     [[nodiscard]] virtual Result<std::unique_ptr<SessionPeer>> make_peer(const Addr& addr) = 0;
     // Why no further session can be opened now; ok: one can.
     [[nodiscard]] virtual Errc session_limit() const noexcept = 0;

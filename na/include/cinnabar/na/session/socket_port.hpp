@@ -11,6 +11,7 @@
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/pending_handshakes.hpp>
 #include <cinnabar/na/session/receive_blocks.hpp>
+#include <cinnabar/na/session/reflected_dial.hpp>
 #include <cinnabar/na/session/session_port.hpp>
 #include <cinnabar/na/session/stream_guards.hpp>
 #include <cinnabar/na/uri.hpp>

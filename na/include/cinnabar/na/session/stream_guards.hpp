@@ -4,7 +4,7 @@
 
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
-#include <cinnabar/na/hello.hpp>
+#include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/session/stream.hpp>
 
 #include <string>
@@ -29,15 +29,8 @@ class StreamGuards {
     [[nodiscard]] virtual std::string diagnosis() const = 0;
 };
 
-// Whether an attacker on the path reflected a dial of this process, which has the incarnation `own`, back to it. With a
-// shared key, both ends prove the same identity, so only the incarnation shows it (RFC 9257, section 4.1). With
-// certificates, the dialling side notices by the name that it dialled.
-[[nodiscard]] inline bool is_reflected(const Hello& theirs, const ProvenIdentity* proven, Incarnation own) noexcept {
-    return proven && proven->by == ProvenIdentity::By::key && theirs.incarnation == own;
-}
-// Log, for a connection over `scheme` whose socket is `fd`: that a dial was reflected; that the peer refused a dial
-// without a guard, because it must be dialled by `protected_scheme`.
-CINNABAR_API void log_reflected(std::string_view scheme, int fd) noexcept;
+// Logs, for a connection over `scheme` whose socket is `fd`, that the peer refused a dial without a guard, because it
+// must be dialled by `protected_scheme`.
 CINNABAR_API void log_refused_without_guard(std::string_view scheme, int fd, const char* protected_scheme) noexcept;
 
 }  // namespace cinnabar::na

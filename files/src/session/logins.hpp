@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Logins: authenticates clients by challenges and proofs, and keeps their sessions. The server keeps no state before a
+// login, so unauthenticated peers cannot exhaust memory: a login returns the challenge, whose tag proves that this
+// server issued it. Belongs to the loop.
+#pragma once
+
+#include "session/buffers.hpp"
+#include "session/client_quota.hpp"
+#include "session/protocol.hpp"
+#include "session/secret.hpp"
+#include "session/signed_calls.hpp"
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cinnabar::files {
+
+// Files in progress (service.hpp).
+struct Saving;
+struct Giving;
+
+// What a session has in progress: files, the announced bytes of its saves, and buffers.
+struct Load {
+    std::size_t files = 0;
+    std::uint64_t bytes = 0;
+    SessionPart buffers;
+};
+
+struct Session {
+    Seals seals;
+    na::Addr source;
+    bool proven = false;         // the client has proven a key or its identity
+    std::uint16_t provider = 0;  // provider number of the RPCs that the client serves
+    bool held = false;           // the client has made its hold call
+    bool ended = false;          // the session has ended: with its hold call, or without one in time
+    std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
+    std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
+    std::map<std::uint64_t, std::shared_ptr<Giving>> sums;  // being read for their checksums; only sum and abort
+                                                            // calls may name them
+    std::shared_ptr<Load> load = std::make_shared<Load>();
+    std::shared_ptr<Account> account;       // account of the client, shared by its sessions; null: no limits
+    std::map<std::uint64_t, Error> failed;  // by file number: the error that ended the file, kept until the client asks
+};
+
+class Logins {
+  public:
+    static constexpr std::size_t sessions_max = 4096;
+    static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
+
+    // Limits that the login announces to the client.
+    struct Limits {
+        std::uint64_t window_bytes = 0;
+        std::uint32_t windows_max = 0;
+    };
+    Logins(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
+        : key_(std::move(key)), limits_(limits), clock_(clock) {}
+
+    // unsupported: the client has another protocol version.
+    [[nodiscard]] Result<HelloOut> hello(const HelloIn& in, const na::Addr& source) const;
+    // timed_out: the challenge was not issued for this connection, or is too old. permission: the proof is wrong.
+    // overloaded: too many sessions, or the connection already has one.
+    [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
+    // The session of a token; valid after login(). peer_lost: the token belongs to another connection, or the session
+    // has ended.
+    [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
+    // Marks the session as held. busy: it is held already. peer_lost: as find().
+    [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
+    // Removes sessions that were not held in time, and returns them.
+    [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
+    template <typename F>
+    void for_each(F each) const {
+        for (const auto& [source, entry] : sessions_) each(*entry.session);
+    }
+    void end(const Session& session);
+
+    [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
+
+  private:
+    struct Entry {
+        std::shared_ptr<Session> session;
+        TimeUs until;  // when the hold call must have arrived
+    };
+    // Whether the client must prove the key. Not if the transport has proven the client's identity (tcps, ofis); then
+    // the calls are not signed either.
+    [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
+    [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
+    std::optional<Key> key_;
+    Limits limits_;
+    TimeSource& clock_;
+    const Secret secret_ = Secret::random();  // makes the tags of challenges
+    // By connection; a connection has at most one session, which keeps the address pointed to alive.
+    std::map<const na::AddrBody*, Entry> sessions_;
+};
+
+}  // namespace cinnabar::files

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OutgoingRing: the memory of the ring that this side writes and the peer reads. Mappings for direct access share it,
+// and keep it for longer than the session lasts; each has one of its direct slots. The incoming ring, which the peer
+// writes, is a Segment of the Channel.
+#pragma once
+
+#include "ring.hpp"
+#include "segment.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+namespace cinnabar::shm {
+
+struct OutgoingRing {
+    static constexpr unsigned no_slot = ~0U;
+
+    Segment memory;
+
+    [[nodiscard]] RingHeader& header() const noexcept { return *reinterpret_cast<RingHeader*>(memory.base()); }
+
+    // Takes a direct slot; no_slot: all are in use. Owner of the context only. The peer is told which of them to look
+    // at; it could change that, so what is taken is known here.
+    [[nodiscard]] unsigned take() noexcept {
+        const std::uint64_t taken = taken_.load(std::memory_order_acquire);
+        const auto slot = static_cast<unsigned>(std::countr_one(taken));
+        if (slot >= direct_slots) return no_slot;
+        const std::uint64_t bit = std::uint64_t{1} << slot;
+        taken_.fetch_or(bit, std::memory_order_relaxed);
+        header().mapped_slots.fetch_or(bit, std::memory_order_seq_cst);
+        return slot;
+    }
+    // Any thread. Requires: nothing is accessed by this slot.
+    void give_back(unsigned slot) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << slot;
+        header().mapped_slots.fetch_and(~bit, std::memory_order_seq_cst);
+        taken_.fetch_and(~bit, std::memory_order_release);
+    }
+
+  private:
+    std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar remove`, `stat` and `verify` with --group.
+#pragma once
+
+#include "commands/manager.hpp"
+
+namespace cinnabar::tools::group_files {
+
+// Does `work` with the names at every server of the group that has them, even where placement would not put them. A
+// name that no server has is a failure, and so are copies whose checksums differ.
+[[nodiscard]] ExitCode manage_group(const ManageOptions& options, ManageWork work);
+
+}  // namespace cinnabar::tools::group_files

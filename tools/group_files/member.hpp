@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server's side of `serve --group`: the server joins a group, and a label says that it saves files.
+#pragma once
+
+#include "commands/commands.hpp"
+#include "terminal/interrupt.hpp"
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/group/group.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/rpc/policy.hpp>
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace cinnabar::tools::group_files {
+
+// The label of members that save files; its value is the identity of their root.
+inline constexpr std::string_view save_label = "save";
+
+// Checks that only peers whose identity the transport has proven can call the group's RPCs, because these do not check
+// the key that clients of the save service prove. invalid_argument, bad_address: the subject is the address.
+[[nodiscard]] Result<void> check_group(const ServeOptions& options);
+
+// The policy for callers of the group's RPCs, from --members; null: all that can connect may call them. Other RPCs are
+// not affected. invalid_argument: a caller cannot be parsed.
+[[nodiscard]] Result<std::shared_ptr<const rpc::Policy>> group_policy(const ServeOptions& options);
+
+// The node's membership; empty without --group. Blocks until the server has joined. Errors of identity_of_root(),
+// read_roster() and Group.
+[[nodiscard]] Result<std::optional<cinnabar::group::Group>> become_member(const ServeOptions& options,
+                                                                          const hl::Node& node,
+                                                                          const Interrupt& interrupt);
+
+}  // namespace cinnabar::tools::group_files
