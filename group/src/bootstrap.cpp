@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a process a member or a follower.
+#include "announced_line.hpp"
 #include "back_off.hpp"
 #include "bounded.hpp"
 #include "core.hpp"
@@ -7,6 +8,7 @@
 #include "probed_peers.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/group/announcement.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
@@ -262,6 +264,13 @@ hl::Task<Result<void>> begin_to_follow(std::shared_ptr<Core> core, std::vector<s
     co_return core->node.spawn(std::move(following));
 }
 
+// The same for all that start from this roster.
+std::uint64_t group_of(const Roster& roster, const GroupOptions& options) noexcept {
+    std::uint64_t id = rpc::rpc_id(options.name);
+    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
+    return id;
+}
+
 Result<Rank> rank_on(const Roster& roster, hl::NodeRef node) {
     if (roster.self != no_rank) return roster.self;
     const auto mine = node.endpoints();
@@ -325,13 +334,46 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
-    std::uint64_t id = rpc::rpc_id(core->options.name);
-    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
-    core->begin_member(id, self, 1, roster.addresses.size(), {});
+    core->begin_member(group_of(roster, core->options), self, 1, roster.addresses.size(), {});
     CINNABAR_TRY_VOID(core->serve_members());
     CINNABAR_TRY_VOID(core->start_ticking());
     CINNABAR_TRY_VOID(Result<void>(node.spawn(look_for(core, std::move(roster)))));
     return group;
+}
+
+Announcement::Announcement(std::shared_ptr<Core> core, Group group, std::string line)
+    : core_(std::move(core)), group_(std::move(group)), line_(std::move(line)) {}
+
+Result<Announcement> Announcement::make(hl::NodeRef node, GroupOptions options) {
+    CINNABAR_TRY_VOID(check(node, options));
+    auto core = std::make_shared<Core>(node, std::move(options));
+    Group group(core);
+    CINNABAR_TRY_VOID(core->serve_members());
+    auto profile = std::make_shared<Profile>();
+    profile->address = node.self_addr();
+    profile->labels = core->options.labels;
+    profile->side_loop = core->has_side_loop;
+    std::string line = announced_line(node.address(), {0, 1, 0, State::alive, core->process, no_rank, profile});
+    return Announcement(std::move(core), std::move(group), std::move(line));
+}
+
+Result<Group> Announcement::start(const std::vector<std::string>& lines, Rank self) && {
+    if (self >= lines.size() || lines.size() > core_->options.swim.members_max)
+        return Error(Errc::invalid_argument, "there is no line for the rank, or there are more than members_max");
+    const bool late = lines[self] != line_;
+    Table all;
+    Roster roster;
+    roster.self = self;
+    for (Rank rank = 0; rank < lines.size(); ++rank) {
+        CINNABAR_TRY(Claim claim, claim_of_line(lines[rank]));
+        roster.addresses.emplace_back(address_of_line(lines[rank]));
+        if (!late) all.put(rank, {1, 0, State::alive, claim.process, std::move(claim.profile)});
+    }
+    all.share();
+    core_->begin_member(group_of(roster, core_->options), self, 1, lines.size(), all, !late);
+    CINNABAR_TRY_VOID(core_->start_ticking());
+    if (late) CINNABAR_TRY_VOID(Result<void>(core_->node.spawn(look_for(core_, std::move(roster)))));
+    return std::move(group_);
 }
 
 hl::Task<Result<Group>> Group::follow(hl::NodeRef node, std::vector<std::string> seeds, GroupOptions options) {

@@ -210,6 +210,26 @@ TEST(swim, a_member_that_joins_spreads_what_is_new_and_not_all_that_it_learns) {
     EXPECT_EQ(told, (std::vector<Rank>{0, 100}));
 }
 
+TEST(swim, one_that_begins_together_with_all_has_nothing_to_tell_and_probes_nobody_at_first) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    for (Rank rank = 0; rank < 4; ++rank) known.put(rank, {1, 0, State::alive, 7 + rank, here});
+    Swim::Self self{1, 0, 1, 7, here};
+    self.told = true;
+    self.quiet = Microseconds(3 * period_us);
+    TimeUs now = period_us;
+    Swim swim({}, self, known, 5, now);
+    EXPECT_EQ(swim.table().stamp(), known.stamp());
+    Swim::Outbox out;
+    for (; now < 4 * period_us; now += period_us / 4) swim.tick(now, out);
+    EXPECT_TRUE(out.empty());
+    for (; out.empty() && now < 6 * period_us; now += period_us / 4) swim.tick(now, out);
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].kind, group::Kind::ping);
+    EXPECT_TRUE(out[0].claims.empty());
+    EXPECT_EQ(swim.health(), 0u);
+}
+
 TEST(swim, one_that_is_excluded_by_the_program_of_another_goes_although_it_answers) {
     for_each_seed(
         [](std::uint64_t seed) {

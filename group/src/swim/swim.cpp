@@ -37,10 +37,10 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
         for (Rank rank = 0; rank < table_.end(); ++rank) gone_.note(rank, {}, table_.at(rank), now);
     }
     sequence_ = static_cast<std::uint32_t>(random_.next());
-    period_ends_us_ = now + random_.below(static_cast<std::uint64_t>(options_.period.count()));
+    period_ends_us_ = after(now, self_.quiet) + random_.below(static_cast<std::uint64_t>(options_.period.count()));
     const Entry& mine = table_.at(self_.rank);
     const bool there = mine.present() && mine.process == self_.process && mine.incarnation == self_.incarnation;
-    if (there && !self_.profile) return;  // simulation: the table has everybody already
+    if (there && (self_.told || !self_.profile)) return;  // without a profile: a simulation, whose table has all
     put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
     (void)changes_.take();
 }

@@ -35,6 +35,10 @@ class CINNABAR_API Swim {
         std::shared_ptr<const Profile> profile;  // may be null in a simulation, where nothing is sent
         // The group's configuration gives this rank to this process, so another process that has it is an older life.
         bool owns_rank = false;
+        // All members that are known at the start begin with the same knowledge: this one tells nobody that it is
+        // there.
+        bool told = false;
+        Microseconds quiet{0};  // for so long after the start it probes nobody
     };
     using Outbox = std::vector<Message>;
 
