@@ -315,6 +315,16 @@ std::size_t Core::present() const {
     return table().present();
 }
 
+Rank Core::ranks() const {
+    const std::lock_guard lock(mutex_);
+    return table().end();
+}
+
+std::size_t Core::known() const {
+    const std::lock_guard lock(mutex_);
+    return table().known();
+}
+
 Stamp Core::stamp() const {
     const std::lock_guard lock(mutex_);
     return table().stamp();

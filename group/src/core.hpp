@@ -70,6 +70,8 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] std::uint32_t incarnation() const;
     [[nodiscard]] View view();
     [[nodiscard]] std::size_t present() const;  // the members that are present
+    [[nodiscard]] Rank ranks() const;           // the highest known rank and one
+    [[nodiscard]] std::size_t known() const;    // the ranks of which something is known
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
@@ -78,6 +80,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
     // --- claims from other processes (knowledge.cpp)
     void learn(const std::vector<Claim>& claims, bool trusted);
+    // Hears what a member knows that this one, which has just joined, does not. Whoever told that member spreads it.
+    void fill_in(const std::vector<Claim>& claims);
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(const ViewRequest& request) const;
     void doubt(Rank rank);

@@ -197,7 +197,8 @@ TEST(swim, a_member_that_joins_spreads_what_is_new_and_not_all_that_it_learns) {
     Swim swim({}, {1, 0, 1, 7, here}, known, 5, period_us);
     for (Rank rank = 2; rank < 100; ++rank)
         swim.learn({rank, 1, 0, State::alive, 100 + rank, group::no_rank, here}, period_us);
-    EXPECT_EQ(swim.table().present(), 100u);
+    swim.hear({101, 1, 0, State::alive, 301, group::no_rank, here}, period_us, false);
+    EXPECT_EQ(swim.table().present(), 101u);
     Swim::Outbox out;
     group::Message message{1, group::Kind::sync_push, 1, 1, 0};
     message.claims = {Claim{100, 1, 0, State::alive, 300, group::no_rank, here}};

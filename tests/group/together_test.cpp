@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that begin a group together, on the simulated network: what that costs, and what happens to those that come
-// late, die meanwhile, or are started again.
+// Processes that begin a group together, and processes that join one at the same moment, on the simulated network: what
+// that costs, and what happens to those that come late, die meanwhile, or are started again.
 #include "support/sanitizers.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -73,6 +73,18 @@ class Together {
     }
     void start(std::size_t i, const std::vector<std::string>& lines) {
         processes_[i].group.emplace(std::move(*processes_[i].announcement).start(lines, static_cast<Rank>(i)).value());
+    }
+    void create(std::size_t i) { processes_[i].group.emplace(Group::create(*processes_[i].node, options(i)).value()); }
+    // Begins to join by the first process.
+    void join(std::size_t i) {
+        const auto joining = [](Process& process, std::string seed, group::GroupOptions options) -> Task<void> {
+            std::vector<std::string> seeds{std::move(seed)};
+            auto trying = Group::join(*process.node, std::move(seeds), std::move(options));
+            Result<Group> joined = co_await trying;
+            EXPECT_TRUE(joined.ok()) << joined.error().message();
+            if (joined) process.group.emplace(*std::move(joined));
+        };
+        EXPECT_EQ(processes_[i].node->spawn(joining(processes_[i], uri(0), options(i))), Errc::ok);
     }
     void kill(std::size_t i) {
         world_->kill("t" + std::to_string(i));
@@ -237,6 +249,32 @@ TEST(together, a_line_that_was_damaged_and_a_rank_without_one_are_refused) {
     EXPECT_EQ(std::move(*all[0].announcement).start(lines, 0).code(), Errc::protocol);
     lines[1] = "sim://t1";
     EXPECT_EQ(std::move(*all[0].announcement).start(lines, 0).code(), Errc::protocol);
+}
+
+// Each joins by the first member, and learns of those that join after it from the others.
+TEST(together, processes_that_join_within_a_tenth_of_a_second_know_each_other_soon_and_keep_few_connections) {
+    Together all(many);
+    all.create(0);
+    for (std::size_t i = 1; i < many; ++i) {
+        all.join(i);
+        all.run_for(100'000us / many);
+    }
+    EXPECT_TRUE(all.agree_within(many, 5s));
+    all.run_for(10s);
+    EXPECT_TRUE(all.agree(many));
+    EXPECT_LE(all.most_connections(), 64u);
+}
+
+TEST(together, one_that_joins_alone_is_not_delayed) {
+    Together all(3);
+    all.create(0);
+    all.join(1);
+    all.run_for(5ms);
+    EXPECT_TRUE(all[1].group);
+    all.join(2);
+    all.run_for(5ms);
+    ASSERT_TRUE(all[2].group);
+    EXPECT_EQ(all[2].group->view().present().size(), 3u);
 }
 
 }  // namespace

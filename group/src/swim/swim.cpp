@@ -154,7 +154,11 @@ void Swim::learn(const Claim& claim, TimeUs now) {
     if (claim.rank != self_.rank && table_.stamp() != before) gossip_.drop(claim.rank);
 }
 
-void Swim::hear(const Claim& claim, TimeUs now) { merge(claim, Source::gossip, now); }
+void Swim::hear(const Claim& claim, TimeUs now, bool spreads_new) {
+    const bool is_new = !table_.at(claim.rank).known();
+    merge(claim, Source::gossip, now);
+    if (is_new && !spreads_new && claim.rank != self_.rank) gossip_.drop(claim.rank);
+}
 
 void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                   TimeUs now) {

@@ -55,8 +55,9 @@ class CINNABAR_API Swim {
     void doubt(Rank rank) { targets_.doubt(table_, rank); }
     // Accepts a claim of the member through which this one joined, and does not spread it.
     void learn(const Claim& claim, TimeUs now);
-    // Handles a claim of a peer that may lie.
-    void hear(const Claim& claim, TimeUs now);
+    // Handles a claim of a peer that may lie. `spreads_new`: whether to spread a claim about a member of which nothing
+    // was known.
+    void hear(const Claim& claim, TimeUs now, bool spreads_new = true);
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);
