@@ -185,6 +185,8 @@ Result<void> serve_arrivals(const std::shared_ptr<Core>& core) {
     CINNABAR_TRY_VOID(core->served.add(
         detail::served_by(released_rpc, [arrivals](const std::string& name) { return arrivals->last(name); })));
     auto release = detail::served_by(release_rpc, [arrivals](const Release& told) { arrivals->release(told); });
+    // A program often ends with a barrier. If it left before those below are released, others would have to call them.
+    release.after_below = true;
     return core->served.add(std::move(release));
 }
 

@@ -44,6 +44,19 @@ Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>
     return answer.unknown.empty() ? Answered::done : Answered::unknown;
 }
 
+// A process that begins together with others may be called before it knows them, and before its program serves the Rpc.
+// One that joins may be called while it reads the view.
+hl::Task<void> until_served(std::shared_ptr<Core> core, rpc::RpcId rpc) {
+    Errc waited = co_await wait_for(core->node, core->begun);
+    while (waited == Errc::ok) {
+        const std::shared_ptr<Signal> added = core->served.next_added();
+        const TimeUs now = core->now_us();
+        const TimeUs end = core->serves_by();
+        if (now >= end || core->closed() || core->served.find(rpc)) co_return;
+        waited = co_await wait_for(core->node, added, Microseconds(end - now));
+    }
+}
+
 bool well_formed(const Terms& terms, bool has_below) {
     if (std::chrono::milliseconds(terms.come_back_ms) > come_back_max) return false;
     if (terms.way == Way::none) return true;
@@ -56,6 +69,10 @@ bool well_formed(const Terms& terms, bool has_below) {
 
 hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> incoming) {
     TreeRequest& request = *incoming;
+    if (!core->is_member() || !core->served.find(request.rpc)) {
+        auto preparing = until_served(core, request.rpc);
+        co_await preparing;
+    }
     if (!core->is_member()) co_return Error(Errc::shutting_down, "this process is not a member yet");
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
     const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::chain && request.fanout >= 2 &&

@@ -7,6 +7,7 @@
 
 #include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/group/announcement.hpp>
 #include <cinnabar/group/bootstrap.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr Rank size_max = 65'536;
 
-// Each member writes its address to a file, and rank 0 collects the addresses into the roster. The others only look for
+// Each member writes its line to a file, and rank 0 collects the lines into the roster. The others only look for
 // the roster, at random times and with growing intervals, so that a thousand members do not read a thousand files each.
 Result<std::vector<std::string>> look_into(const std::string& folder, const std::string& run, Rank rank,
                                            std::vector<std::string>& known) {
@@ -33,10 +34,9 @@ Result<std::vector<std::string>> look_into(const std::string& folder, const std:
 }
 
 hl::Task<Result<std::vector<std::string>>> gather_in(hl::NodeRef node, Source source, std::string folder,
-                                                     std::uint64_t seed) {
-    auto announcing = off_loop(node, [folder, source, address = node.address()] {
-        return announce(folder, source.run, source.rank, address);
-    });
+                                                     std::string line, std::uint64_t seed) {
+    auto announcing = off_loop(
+        node, [folder, source, line = std::move(line)] { return announce(folder, source.run, source.rank, line); });
     const Result<void> written = co_await announcing;
     if (!written) co_return written.error();
     auto known = std::make_shared<std::vector<std::string>>(source.size);
@@ -55,16 +55,17 @@ hl::Task<Result<std::vector<std::string>>> gather_in(hl::NodeRef node, Source so
 hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string folder, GroupOptions options) {
     if (source.rank >= source.size || source.size > size_max)
         co_return Error(Errc::invalid_argument, "a folder needs the rank and the size of the group, up to 65,536");
-    if (node.address().empty())
-        co_return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
     const std::uint64_t seed = options.seed != 0 ? options.seed + source.rank : secret_u64();
     const std::string place = folder;
-    auto gathering = with_deadline(gather_in(node, source, std::move(folder), seed), options.join_time);
+    const Microseconds join_time = options.join_time;
+    auto announcement = Announcement::make(node, std::move(options));
+    if (!announcement) co_return std::move(announcement).error();
+    auto gathering = with_deadline(gather_in(node, source, std::move(folder), announcement->line(), seed), join_time);
     Result<std::vector<std::string>> roster = co_await gathering;
     if (roster.code() == Errc::timed_out)
         co_return Error(Errc::timed_out, "not all members came to the folder in time: GroupOptions::join_time", place);
     if (!roster) co_return std::move(roster).error();
-    co_return Group::start(node, {*std::move(roster), source.rank}, std::move(options));
+    co_return std::move(*announcement).start(*roster, source.rank);
 }
 
 std::vector<std::string> words_of(std::string_view text) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view member_begins = "cinnabar member";
 constexpr std::string_view roster_begins = "cinnabar roster";
-constexpr std::size_t line_bytes_max = 4096;
+constexpr std::size_t line_bytes_max = 16'384;  // an address, its encoding and that of the labels
 constexpr std::size_t member_bytes_max = 4 * line_bytes_max;
 
 std::string member_path(const std::string& folder, Rank rank) { return folder + "/member-" + std::to_string(rank); }
@@ -71,12 +71,12 @@ std::string_view next_line(std::string_view& text) {
 
 }  // namespace
 
-Result<void> announce(const std::string& folder, const std::string& run, Rank rank, const std::string& address) {
+Result<void> announce(const std::string& folder, const std::string& run, Rank rank, const std::string& line) {
     const auto last = announced(folder, run, rank);
     const std::uint64_t incarnation = last && *last ? (*last)->incarnation + 1 : 1;
     std::string text(member_begins);
     text.append("\n").append(run).append("\n").append(std::to_string(incarnation));
-    text.append("\n").append(address).append("\n");
+    text.append("\n").append(line).append("\n");
     return put(member_path(folder, rank), text);
 }
 
@@ -90,42 +90,41 @@ Result<std::optional<Announced>> announced(const std::string& folder, const std:
     const std::string_view number = next_line(text);
     Announced found;
     const auto incarnation = parse_number<std::uint64_t>(number);
-    found.address = next_line(text);
-    if (!begins || !incarnation || found.address.empty() || !text.empty())
+    found.line = next_line(text);
+    if (!begins || !incarnation || found.line.empty() || !text.empty())
         return Error(Errc::protocol, "this is not the file of a member", path);
     found.incarnation = *incarnation;
     if (of_run != run) return std::optional<Announced>();
     return std::optional<Announced>(std::move(found));
 }
 
-Result<void> write_roster(const std::string& folder, const std::string& run,
-                          const std::vector<std::string>& addresses) {
+Result<void> write_roster(const std::string& folder, const std::string& run, const std::vector<std::string>& lines) {
     std::string text(roster_begins);
     text.append("\n").append(run).append("\n");
-    for (const std::string& address : addresses) text.append(address).append("\n");
+    for (const std::string& line : lines) text.append(line).append("\n");
     return put(roster_path(folder), text);
 }
 
 Result<std::vector<std::string>> find_roster(const std::string& folder, const std::string& run, Rank size) {
     const std::string path = roster_path(folder);
     CINNABAR_TRY(const std::string whole, get(path, (std::size_t{size} + 2) * line_bytes_max));
-    std::vector<std::string> addresses;
+    std::vector<std::string> lines;
     std::string_view text = whole;
-    if (whole.empty()) return addresses;
+    if (whole.empty()) return lines;
     if (next_line(text) != roster_begins) return Error(Errc::protocol, "this is not the roster of a group", path);
-    if (next_line(text) != run) return addresses;
-    while (!text.empty()) addresses.emplace_back(next_line(text));
-    if (addresses.size() == size) return addresses;
+    if (next_line(text) != run) return lines;
+    while (!text.empty()) lines.emplace_back(next_line(text));
+    if (lines.size() == size) return lines;
     return Error(Errc::protocol, "the roster of this run has another number of members", path);
 }
 
-Result<bool> collect(const std::string& folder, const std::string& run, std::vector<std::string>& addresses) {
+Result<bool> collect(const std::string& folder, const std::string& run, std::vector<std::string>& lines) {
     bool missing = false;
     for (int round = 0; round < 2 && !missing; ++round) {
-        for (Rank rank = 0; rank < addresses.size(); ++rank) {
-            if (round == 0 && !addresses[rank].empty()) continue;
+        for (Rank rank = 0; rank < lines.size(); ++rank) {
+            if (round == 0 && !lines[rank].empty()) continue;
             CINNABAR_TRY(const auto found, announced(folder, run, rank));
-            addresses[rank] = found ? found->address : std::string();
+            lines[rank] = found ? found->line : std::string();
             missing = missing || !found;
         }
     }

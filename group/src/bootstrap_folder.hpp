@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files by which members find each other in a folder. All functions block.
 //
-//     member-RANK   written by that member: "cinnabar member", run, incarnation, address, one per line
-//     roster        written by rank 0 when all have written theirs: "cinnabar roster", run, addresses by rank
+//     member-RANK   written by that member: "cinnabar member", run, incarnation, Announcement::line(), one per line
+//     roster        written by rank 0 when all have written theirs: "cinnabar roster", run, these lines by rank
 //
 // A file is written under a temporary name and then renamed, so readers never see half of it. Files of another run are
 // ignored. The incarnation counts the starts of a member within a run.
@@ -20,24 +20,23 @@ namespace cinnabar::group {
 
 struct Announced {
     std::uint64_t incarnation = 0;
-    std::string address;
+    std::string line;
 };
 
 // Writes the file of a member, with the incarnation that follows that of its last file. io.
 [[nodiscard]] Result<void> announce(const std::string& folder, const std::string& run, Rank rank,
-                                    const std::string& address);
+                                    const std::string& line);
 // Empty: the member has not written its file yet, or the file is of another run. protocol: it is malformed. io.
 [[nodiscard]] Result<std::optional<Announced>> announced(const std::string& folder, const std::string& run, Rank rank);
 
 [[nodiscard]] Result<void> write_roster(const std::string& folder, const std::string& run,
-                                        const std::vector<std::string>& addresses);
-// Empty: there is no roster of this run yet. protocol: it does not have `size` addresses. io.
+                                        const std::vector<std::string>& lines);
+// Empty: there is no roster of this run yet. protocol: it does not have a line for each of `size` members. io.
 [[nodiscard]] Result<std::vector<std::string>> find_roster(const std::string& folder, const std::string& run,
                                                            Rank size);
 
-// Reads the files of the members whose entry in `addresses` is empty. Once none is empty, reads all files again, since
+// Reads the files of the members whose entry in `lines` is empty. Once none is empty, reads all files again, since
 // a member may have been restarted in between. Returns true if all members have written theirs.
-[[nodiscard]] Result<bool> collect(const std::string& folder, const std::string& run,
-                                   std::vector<std::string>& addresses);
+[[nodiscard]] Result<bool> collect(const std::string& folder, const std::string& run, std::vector<std::string>& lines);
 
 }  // namespace cinnabar::group

@@ -10,6 +10,7 @@
 #include <cinnabar/hl/side_loop.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace cinnabar::group {
@@ -43,6 +44,16 @@ Microseconds probe_period(const GroupOptions& options) noexcept {
     return std::max(options.swim.period, Microseconds(10'000));
 }
 
+// Members that begin together probe nobody for so long. Some may need a second to read who the others are, and in a
+// large group on few processors all are busy with their start: probes would be late, be taken for failures, and bring
+// more of them.
+Microseconds quiet_start(const GroupOptions& options, std::size_t members) noexcept {
+    return Microseconds(1'000'000) + probe_period(options) * static_cast<std::int64_t>(std::bit_width(members / 32));
+}
+
+// How long a program has to serve its Rpcs after its group has begun.
+constexpr Microseconds serving_time{5'000'000};
+
 }  // namespace
 
 Core::Core(hl::NodeRef of, const GroupOptions& with)
@@ -66,16 +77,26 @@ Core::Core(hl::NodeRef of, const GroupOptions& with)
 Core::~Core() = default;
 
 void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster,
-                        const Table& known) {
+                        const Table& known, bool together) {
     auto profile = std::make_shared<Profile>();
     profile->address = node.self_addr();
     profile->labels = options.labels;
     profile->side_loop = has_side_loop;
-    Swim::Self self{group, rank, incarnation, process, std::move(profile), roster != 0};
+    Swim::Self self{group, rank, incarnation, process, std::move(profile), roster != 0, together, {}};
+    if (together) self.quiet = quiet_start(options, known.present());
+    {
+        const std::lock_guard lock(mutex_);
+        group_ = group;
+        roster_ = roster;
+        if (together) serves_by_ = after(now_us(), serving_time);
+        swim_.emplace(options.swim, std::move(self), known, options.seed + 1, now_us());
+    }
+    begun->set();
+}
+
+TimeUs Core::serves_by() const {
     const std::lock_guard lock(mutex_);
-    group_ = group;
-    roster_ = roster;
-    swim_.emplace(options.swim, std::move(self), known, options.seed + 1, now_us());
+    return serves_by_;
 }
 
 void Core::begin_follower(std::uint64_t group) {
@@ -253,6 +274,8 @@ void Core::close() noexcept {
         if (const auto queue = reader.lock()) queue->close();
     }
     closing_->set();
+    begun->set();
+    served.next_added()->set();
     const std::lock_guard lock(mutex_);
     changed_->set();
 }
@@ -290,6 +313,16 @@ unsigned Core::health() const {
 std::size_t Core::present() const {
     const std::lock_guard lock(mutex_);
     return table().present();
+}
+
+Rank Core::ranks() const {
+    const std::lock_guard lock(mutex_);
+    return table().end();
+}
+
+std::size_t Core::known() const {
+    const std::lock_guard lock(mutex_);
+    return table().known();
 }
 
 Stamp Core::stamp() const {

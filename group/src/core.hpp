@@ -45,9 +45,14 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
     // --- start and end (core.cpp). begin_member: `known` is what the seed reported about the members; empty without a
-    // seed. `roster`: the number of ranks that a roster assigns; 0: there is none.
-    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster,
-                      const Table& known);
+    // seed. `roster`: the number of ranks that a roster assigns; 0: there is none. `together`: all in `known` begin at
+    // this moment, as this process does, and know the same.
+    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster, const Table& known,
+                      bool together = false);
+    // A signal that is set when this process has become a member, or never will.
+    const std::shared_ptr<Signal> begun = std::make_shared<Signal>();
+    // Until then, calls of an Rpc that this process does not serve wait: its program had no time to serve it.
+    [[nodiscard]] TimeUs serves_by() const;
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);
     [[nodiscard]] Result<void> start_ticking();
@@ -65,6 +70,8 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] std::uint32_t incarnation() const;
     [[nodiscard]] View view();
     [[nodiscard]] std::size_t present() const;  // the members that are present
+    [[nodiscard]] Rank ranks() const;           // the highest known rank and one
+    [[nodiscard]] std::size_t known() const;    // the ranks of which something is known
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
@@ -73,6 +80,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
     // --- claims from other processes (knowledge.cpp)
     void learn(const std::vector<Claim>& claims, bool trusted);
+    // Hears what a member knows that this one, which has just joined, does not. Whoever told that member spreads it.
+    void fill_in(const std::vector<Claim>& claims);
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(const ViewRequest& request) const;
     void doubt(Rank rank);
@@ -130,6 +139,7 @@ class Core : public std::enable_shared_from_this<Core> {
     mutable std::mutex mutex_;
     std::uint64_t group_ = 0;
     std::size_t roster_ = 0;
+    TimeUs serves_by_ = 0;
     std::optional<Swim> swim_;  // if this process is a member
     Table followed_;            // if it is a follower
     std::vector<Change> followed_changes_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a process a member or a follower: Group::create, join, start and follow.
+#include "announced_line.hpp"
 #include "back_off.hpp"
 #include "bounded.hpp"
 #include "core.hpp"
@@ -7,6 +8,7 @@
 #include "probed_peers.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/group/announcement.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
@@ -63,9 +65,9 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
     co_return whole;
 }
 
-// The ranks of the roster that are known here, except this process's own: the asked member may have given it another
-// incarnation.
-std::vector<std::uint64_t> known_of_roster(const Core& core, std::size_t ranks) {
+// Which of the first `ranks` ranks are known here, except this process's own: the asked member may have given it
+// another incarnation.
+std::vector<std::uint64_t> known_ranks(const Core& core, std::size_t ranks) {
     std::vector<std::uint64_t> known((ranks + 63) / 64, ~std::uint64_t{0});
     const auto clear = [&known](Rank rank) { known[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); };
     for (std::size_t rank = ranks; rank < known.size() * 64; ++rank) clear(static_cast<Rank>(rank));
@@ -74,21 +76,27 @@ std::vector<std::uint64_t> known_of_roster(const Core& core, std::size_t ranks) 
     return known;
 }
 
-// Learns from a member of the roster what this process lacks. Each page counts, even if a later one does not come.
-hl::Task<Result<void>> learn_from(std::shared_ptr<Core> core, na::Addr from, std::size_t ranks) {
-    ViewRequest request{core->options.name, 0, known_of_roster(*core, ranks)};
+// Learns from a member what this process lacks. Each page counts, even if a later one does not come. `ranks`: of the
+// roster, whose members are trusted; 0: there is none. Returns the stamp of that member's view.
+hl::Task<Result<Stamp>> learn_from(std::shared_ptr<Core> core, na::Addr from, std::size_t ranks) {
+    ViewRequest request{core->options.name, 0, known_ranks(*core, ranks != 0 ? ranks : core->ranks())};
     std::size_t claims = 0;
+    Stamp stamp;
     do {
         auto call = core->node.call(view_rpc, from, request, call_of(*core, Microseconds(5'000'000)));
         auto page = co_await call;
         if (!page) co_return std::move(page).error();
+        stamp = page->stamp;
         if (!is_sound(*page, request.from, claims, *core))
-            co_return Error(Errc::protocol, "the view of a member of the roster is malformed");
+            co_return Error(Errc::protocol, "the view of a member is malformed");
         claims += page->claims.size();
-        core->learn(page->claims, true);
+        if (ranks != 0)
+            core->learn(page->claims, true);
+        else
+            core->fill_in(page->claims);
         request.from = page->next;
     } while (request.from != no_rank);
-    co_return Result<void>();
+    co_return stamp;
 }
 
 Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
@@ -131,7 +139,9 @@ hl::Task<Result<void>> look_at(std::shared_ptr<Core> core, na::Addr member, Rank
     auto joined = co_await asking;
     if (!joined) co_return std::move(joined).error();
     auto learning = learn_from(core, member, ranks);
-    co_return co_await learning;
+    auto learned = co_await learning;
+    if (!learned) co_return std::move(learned).error();
+    co_return Result<void>();
 }
 
 hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
@@ -187,6 +197,11 @@ void let_go(const Core& core, const std::vector<na::Addr>& peers) {
     for (const na::Addr& peer : peers) core.node.rpc_context().ask_to_leave(peer, core.options.swim.period / 2);
 }
 
+std::size_t searched_max(const Core& core, std::size_t members) noexcept {
+    const std::uint32_t connections = core.options.probe_connections_max;
+    return keeps_all(connections, members) ? members : (probed_max(connections, members) + 3) / 4;
+}
+
 // Looks for the members of a roster until it has seen each of them, so that two parts that started separately find each
 // other. In a large group, only the connections to the members that it has asked last are kept.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
@@ -194,9 +209,8 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     const Microseconds period = core->options.swim.period;
     const auto half_period = static_cast<std::uint64_t>(period.count()) / 2;
     BackOff pauses(random, std::min(period, Microseconds(20'000)), period * 4);
-    const std::uint32_t connections = core->options.probe_connections_max;
     const std::size_t members = roster.addresses.size();
-    const std::size_t kept = keeps_all(connections, members) ? members : (probed_max(connections, members) + 3) / 4;
+    const std::size_t kept = searched_max(*core, members);
     ProbedPeers asked;
     while (!core->closed()) {
         const std::vector<Rank> missing = core->missing_of_roster(members);
@@ -219,6 +233,44 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     // Those that were asked in the last period.
     const Errc slept = co_await core->node.sleep_for(period);
     if (slept == Errc::ok && !core->closed()) let_go(*core, asked.let_go(kept, period, core->now_us()));
+}
+
+// The address of another member that is present, at random; empty: there is none.
+na::Addr some_other(Core& core, Random& random) {
+    const View view = core.view();
+    const auto present = view.present();
+    if (present.size() < 2) return {};
+    std::size_t at = random.below(present.size());
+    if (present[at] == core.rank()) at = (at + 1) % present.size();
+    return view.find(present[at])->address;
+}
+
+// Processes that join at the same moment learn of each other by gossip, of which a message carries little. So one that
+// has joined asks some member at random for what it lacks, until it knows the same as that one: what each knows doubles
+// with each time that it asks. One that joins alone asks once, and gets nothing.
+hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
+    constexpr int in_vain_max = 8;
+    Random random(core->options.seed + 7);
+    const Microseconds period = core->options.swim.period;
+    const auto half_period = static_cast<std::uint64_t>(period.count()) / 2;
+    ProbedPeers asked;
+    (void)asked.note(seed, 1, period, core->now_us());
+    for (int in_vain = 0; in_vain < in_vain_max;) {
+        const Errc slept = co_await core->node.sleep_for(Microseconds(half_period / 2 + random.below(half_period + 1)));
+        if (slept != Errc::ok || core->closed()) co_return;
+        const na::Addr peer = some_other(*core, random);
+        if (peer.empty()) break;
+        const std::size_t before = core->known();
+        auto asking = run_bounded(core, learn_from(core, peer, 0), core->options.join_time, {});
+        const Result<Stamp> theirs = co_await asking;
+        let_go(*core, asked.note(peer, searched_max(*core, core->present()), period, core->now_us()));
+        if (theirs && *theirs == core->stamp()) break;
+        in_vain = core->known() > before ? 0 : in_vain + 1;
+    }
+    const Errc slept = co_await core->node.sleep_for(period);
+    if (slept != Errc::ok || core->closed()) co_return;
+    if (!keeps_all(core->options.probe_connections_max, core->present()))
+        let_go(*core, asked.let_go(0, period, core->now_us()));
 }
 
 // Chooses the member to follow, at random: one that is present, or a seed if none is.
@@ -260,6 +312,13 @@ hl::Task<Result<void>> begin_to_follow(std::shared_ptr<Core> core, std::vector<s
     na::Addr from = pick(*core, seeds, random);
     auto following = keep_following(core, std::move(seeds), std::move(from));
     co_return core->node.spawn(std::move(following));
+}
+
+// The same for all that start from this roster.
+std::uint64_t group_of(const Roster& roster, const GroupOptions& options) noexcept {
+    std::uint64_t id = rpc::rpc_id(options.name);
+    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
+    return id;
 }
 
 Result<Rank> rank_on(const Roster& roster, hl::NodeRef node) {
@@ -309,11 +368,17 @@ hl::Task<Result<Group>> Group::join(hl::NodeRef node, std::vector<std::string> s
     Group group(core);
     auto served = core->serve_members();
     if (!served) co_return std::move(served).error();
-    auto trying = try_seeds(core, std::move(seeds), join_next);
+    const auto used = std::make_shared<na::Addr>();
+    const auto attempt = [used](std::shared_ptr<Core> of, na::Addr seed) {
+        *used = seed;
+        return join_next(std::move(of), std::move(seed));
+    };
+    auto trying = try_seeds(core, std::move(seeds), attempt);
     auto joined = co_await trying;
     if (!joined) co_return std::move(joined).error();
     auto ticking = core->start_ticking();
     if (!ticking) co_return std::move(ticking).error();
+    (void)node.spawn(ask_for_more(core, *used));  // without it, gossip brings the same, later
     co_return group;
 }
 
@@ -325,13 +390,46 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
-    std::uint64_t id = rpc::rpc_id(core->options.name);
-    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
-    core->begin_member(id, self, 1, roster.addresses.size(), {});
+    core->begin_member(group_of(roster, core->options), self, 1, roster.addresses.size(), {});
     CINNABAR_TRY_VOID(core->serve_members());
     CINNABAR_TRY_VOID(core->start_ticking());
     CINNABAR_TRY_VOID(Result<void>(node.spawn(look_for(core, std::move(roster)))));
     return group;
+}
+
+Announcement::Announcement(std::shared_ptr<Core> core, Group group, std::string line)
+    : core_(std::move(core)), group_(std::move(group)), line_(std::move(line)) {}
+
+Result<Announcement> Announcement::make(hl::NodeRef node, GroupOptions options) {
+    CINNABAR_TRY_VOID(check(node, options));
+    auto core = std::make_shared<Core>(node, std::move(options));
+    Group group(core);
+    CINNABAR_TRY_VOID(core->serve_members());
+    auto profile = std::make_shared<Profile>();
+    profile->address = node.self_addr();
+    profile->labels = core->options.labels;
+    profile->side_loop = core->has_side_loop;
+    std::string line = announced_line(node.address(), {0, 1, 0, State::alive, core->process, no_rank, profile});
+    return Announcement(std::move(core), std::move(group), std::move(line));
+}
+
+Result<Group> Announcement::start(const std::vector<std::string>& lines, Rank self) && {
+    if (self >= lines.size() || lines.size() > core_->options.swim.members_max)
+        return Error(Errc::invalid_argument, "there is no line for the rank, or there are more than members_max");
+    const bool late = lines[self] != line_;
+    Table all;
+    Roster roster;
+    roster.self = self;
+    for (Rank rank = 0; rank < lines.size(); ++rank) {
+        CINNABAR_TRY(Claim claim, claim_of_line(lines[rank]));
+        roster.addresses.emplace_back(address_of_line(lines[rank]));
+        if (!late) all.put(rank, {1, 0, State::alive, claim.process, std::move(claim.profile)});
+    }
+    all.share();
+    core_->begin_member(group_of(roster, core_->options), self, 1, lines.size(), all, !late);
+    CINNABAR_TRY_VOID(core_->start_ticking());
+    if (late) CINNABAR_TRY_VOID(Result<void>(core_->node.spawn(look_for(core_, std::move(roster)))));
+    return std::move(group_);
 }
 
 hl::Task<Result<Group>> Group::follow(hl::NodeRef node, std::vector<std::string> seeds, GroupOptions options) {

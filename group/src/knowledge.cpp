@@ -25,6 +25,14 @@ void Core::learn(const std::vector<Claim>& claims, bool trusted) {
     after_turn(lock, none, no_rank, {});
 }
 
+void Core::fill_in(const std::vector<Claim>& claims) {
+    std::unique_lock lock(mutex_);
+    if (closed_ || !swim_) return;
+    Swim::Outbox none;
+    for (const Claim& claim : claims) swim_->hear(claim, now_us(), false);
+    after_turn(lock, none, no_rank, {});
+}
+
 // A follower believes the member that it follows.
 void Core::put_followed(const Claim& claim) {
     if (claim.rank >= options.swim.members_max || !is_life(claim.incarnation)) return;

@@ -2,6 +2,8 @@
 // The Rpcs that a process serves for a group. Any thread.
 #pragma once
 
+#include "signal.hpp"
+
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/group/erased.hpp>
@@ -18,10 +20,20 @@ class ServedRpcs {
     // exists: the group serves this Rpc already.
     Result<void> add(detail::ServedRpc served) {
         const rpc::RpcId id = served.id;
-        const std::lock_guard lock(mutex_);
-        const bool added = by_id_.emplace(id, std::make_shared<detail::ServedRpc>(std::move(served))).second;
-        if (!added) return Error(Errc::exists, "the group serves this Rpc already");
+        std::shared_ptr<Signal> added = std::make_shared<Signal>();
+        {
+            const std::lock_guard lock(mutex_);
+            const bool is_new = by_id_.emplace(id, std::make_shared<detail::ServedRpc>(std::move(served))).second;
+            if (!is_new) return Error(Errc::exists, "the group serves this Rpc already");
+            added.swap(added_);
+        }
+        added->set();
         return {};
+    }
+    // A signal that is set when the next Rpc is added.
+    [[nodiscard]] std::shared_ptr<Signal> next_added() const {
+        const std::lock_guard lock(mutex_);
+        return added_;
     }
     // Null: not served here.
     [[nodiscard]] std::shared_ptr<const detail::ServedRpc> find(rpc::RpcId id) const {
@@ -33,6 +45,7 @@ class ServedRpcs {
   private:
     mutable std::mutex mutex_;
     std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> by_id_;
+    std::shared_ptr<Signal> added_ = std::make_shared<Signal>();
 };
 
 }  // namespace cinnabar::group

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace cinnabar::group {
 namespace {
@@ -93,6 +94,12 @@ bool is_meant(const TreeRequest& request, Rank rank, std::uint32_t incarnation) 
     return holder_of(incarnation) == holder_in(request.holders, rank);
 }
 
+hl::Task<void> set_after(std::vector<hl::Task<void>> tasks, std::shared_ptr<Signal> ended) {
+    auto all = hl::when_all(std::move(tasks));
+    co_await all;
+    ended->set();
+}
+
 // A member that has left does not come back to a call.
 bool has_left(const View& view, Rank rank) {
     const Member* const member = view.find(rank);
@@ -106,10 +113,32 @@ hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local, std::vect
     for (const Rank rank : near) branches.push_back({rank, {}});
     std::vector<hl::Task<void>> tasks = deliveries_to(std::move(branches));
     auto left = time_left(core_);
-    if (local) tasks.push_back(run_handler(for_handler(co_await left, below.size())));
+    if (local) {
+        const Microseconds span = for_handler(co_await left, below.size());
+        if (!tasks.empty() && runs_after_below()) {
+            auto ended = std::make_shared<Signal>();
+            auto deliveries = set_after(std::exchange(tasks, {}), ended);
+            tasks.push_back(std::move(deliveries));
+            tasks.push_back(run_after(std::move(ended), span));
+        } else {
+            tasks.push_back(run_handler(span));
+        }
+    }
     auto all = hl::when_all(std::move(tasks));
     co_await all;
     co_return std::move(sum_);
+}
+
+bool TreeRun::runs_after_below() const {
+    const auto served = core_->served.find(request_->rpc);
+    return served && served->after_below;
+}
+
+// Waits for a quarter of the time and a period at most: a member that hangs does not keep those above it for longer.
+hl::Task<void> TreeRun::run_after(std::shared_ptr<Signal> below_ended, Microseconds span) {
+    (void)co_await wait_for(core_->node, std::move(below_ended), std::min(span / 4, core_->options.swim.period));
+    auto running = run_handler(span);
+    co_await running;
 }
 
 std::vector<hl::Task<void>> TreeRun::deliveries_to(std::vector<Branch> branches) {

@@ -55,6 +55,9 @@ class TreeRun {
     // Counts the called member of a branch, and none of those below it.
     void take_alone(const Branch& branch, const TreeAnswer& answer);
     [[nodiscard]] hl::Task<void> run_handler(Microseconds span);
+    // Whether the handler runs after the members below have answered.
+    [[nodiscard]] bool runs_after_below() const;
+    [[nodiscard]] hl::Task<void> run_after(std::shared_ptr<Signal> below_ended, Microseconds span);
     // The time for this process's own handler if it has `left` for the call and calls `below` members.
     [[nodiscard]] Microseconds for_handler(Microseconds left, std::size_t below) const;
     // The number of levels of the tree that share the reserve for returning answers.

@@ -23,19 +23,19 @@ TEST(folder, a_file_of_another_run_does_not_count_and_starts_are_counted) {
     EXPECT_EQ(announced(path, "run", 3).value()->incarnation, 1u);
     ASSERT_TRUE(announce(path, "run", 3, "tcp://127.0.0.1:3,shm://x").ok());
     EXPECT_EQ(announced(path, "run", 3).value()->incarnation, 2u);
-    EXPECT_EQ(announced(path, "run", 3).value()->address, "tcp://127.0.0.1:3,shm://x");
+    EXPECT_EQ(announced(path, "run", 3).value()->line, "tcp://127.0.0.1:3,shm://x");
 }
 
 TEST(folder, a_member_that_starts_anew_meanwhile_is_read_again) {
     const support::Folder place;
     const std::string path = place.path().string();
-    std::vector<std::string> addresses(2);
+    std::vector<std::string> lines(2);
     ASSERT_TRUE(announce(path, "run", 0, "tcp://127.0.0.1:1").ok());
-    EXPECT_FALSE(collect(path, "run", addresses).value());
+    EXPECT_FALSE(collect(path, "run", lines).value());
     ASSERT_TRUE(announce(path, "run", 0, "tcp://127.0.0.1:2").ok());
     ASSERT_TRUE(announce(path, "run", 1, "tcp://127.0.0.1:3").ok());
-    EXPECT_TRUE(collect(path, "run", addresses).value());
-    EXPECT_EQ(addresses, (std::vector<std::string>{"tcp://127.0.0.1:2", "tcp://127.0.0.1:3"}));
+    EXPECT_TRUE(collect(path, "run", lines).value());
+    EXPECT_EQ(lines, (std::vector<std::string>{"tcp://127.0.0.1:2", "tcp://127.0.0.1:3"}));
 }
 
 TEST(folder, what_is_no_file_of_a_group_is_refused) {

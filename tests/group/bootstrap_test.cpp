@@ -47,6 +47,7 @@ TEST(bootstrap, members_meet_in_a_folder_and_pass_by_what_is_left_there) {
     for (Rank rank = 0; rank < 4; ++rank) {
         ASSERT_TRUE(members[rank].group.ok()) << members[rank].group.error().message();
         EXPECT_EQ(members[rank].group->rank(), rank);
+        EXPECT_EQ(members[rank].group->view().present().size(), 4u) << "from the start";
         EXPECT_TRUE(sync_wait(with_deadline(members[rank].group->wait_for_members(4), 30s)).ok());
         const auto* own = members[0].group->view().find(rank);
         ASSERT_TRUE(own);

@@ -197,7 +197,8 @@ TEST(swim, a_member_that_joins_spreads_what_is_new_and_not_all_that_it_learns) {
     Swim swim({}, {1, 0, 1, 7, here}, known, 5, period_us);
     for (Rank rank = 2; rank < 100; ++rank)
         swim.learn({rank, 1, 0, State::alive, 100 + rank, group::no_rank, here}, period_us);
-    EXPECT_EQ(swim.table().present(), 100u);
+    swim.hear({101, 1, 0, State::alive, 301, group::no_rank, here}, period_us, false);
+    EXPECT_EQ(swim.table().present(), 101u);
     Swim::Outbox out;
     group::Message message{1, group::Kind::sync_push, 1, 1, 0};
     message.claims = {Claim{100, 1, 0, State::alive, 300, group::no_rank, here}};
@@ -208,6 +209,26 @@ TEST(swim, a_member_that_joins_spreads_what_is_new_and_not_all_that_it_learns) {
     for (const Claim& claim : out[0].claims) told.push_back(claim.rank);
     std::sort(told.begin(), told.end());
     EXPECT_EQ(told, (std::vector<Rank>{0, 100}));
+}
+
+TEST(swim, one_that_begins_together_with_all_has_nothing_to_tell_and_probes_nobody_at_first) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    for (Rank rank = 0; rank < 4; ++rank) known.put(rank, {1, 0, State::alive, 7 + rank, here});
+    Swim::Self self{1, 0, 1, 7, here};
+    self.told = true;
+    self.quiet = Microseconds(3 * period_us);
+    TimeUs now = period_us;
+    Swim swim({}, self, known, 5, now);
+    EXPECT_EQ(swim.table().stamp(), known.stamp());
+    Swim::Outbox out;
+    for (; now < 4 * period_us; now += period_us / 4) swim.tick(now, out);
+    EXPECT_TRUE(out.empty());
+    for (; out.empty() && now < 6 * period_us; now += period_us / 4) swim.tick(now, out);
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].kind, group::Kind::ping);
+    EXPECT_TRUE(out[0].claims.empty());
+    EXPECT_EQ(swim.health(), 0u);
 }
 
 TEST(swim, one_that_is_excluded_by_the_program_of_another_goes_although_it_answers) {

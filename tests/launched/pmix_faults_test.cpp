@@ -3,6 +3,7 @@
 #include "fake_pmix.hpp"
 
 #include <cinnabar/cinnabar.hpp>
+#include <cinnabar/group/announcement.hpp>
 #include <cinnabar/group/pmix.hpp>
 
 #include <gtest/gtest.h>
@@ -49,7 +50,17 @@ TEST_F(PmixFaults, all_addresses_are_known_by_rank) {
     fake_pmix().fence = PMIX_OPERATION_SUCCEEDED;
     EXPECT_TRUE(exchange().ok());
     fake_pmix().fence = PMIX_SUCCESS;
-    EXPECT_EQ(sync_wait(group::bootstrap_by_pmix(node_)).value().rank(), 1u);
+}
+
+TEST_F(PmixFaults, a_group_is_complete_with_the_lines_of_all) {
+    EXPECT_EQ(sync_wait(group::bootstrap_by_pmix(node_)).code(), Errc::protocol) << "the others have only addresses";
+    const Node others[]{Node::listen("tcp://127.0.0.1:0").value(), Node::listen("tcp://127.0.0.1:0").value()};
+    const auto first = group::Announcement::make(others[0]).value();
+    const auto last = group::Announcement::make(others[1]).value();
+    fake_pmix().others = {{0, first.line()}, {2, last.line()}};
+    const group::Group group = sync_wait(group::bootstrap_by_pmix(node_)).value();
+    EXPECT_EQ(group.rank(), 1u);
+    EXPECT_EQ(group.view().present().size(), 3u);
 }
 
 TEST_F(PmixFaults, without_a_launcher_it_is_not_found) {
@@ -134,7 +145,7 @@ TEST_F(PmixFaults, a_process_without_an_address_is_named) {
     EXPECT_EQ(none.error().subject, "rank 2");
     fake_pmix().others[2] = "";
     EXPECT_EQ(exchange().code(), Errc::protocol);
-    fake_pmix().others[2] = std::string(5000, 'x');
+    fake_pmix().others[2] = std::string(20'000, 'x');
     EXPECT_EQ(exchange().code(), Errc::protocol);
     fake_pmix().texts_are_numbers = true;
     EXPECT_EQ(exchange().code(), Errc::invalid_argument);

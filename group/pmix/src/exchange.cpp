@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t processes_max = 65'536;
-constexpr std::size_t address_bytes_max = 4096;
+constexpr std::size_t address_bytes_max = 16'384;  // an address, or the line of an Announcement
 constexpr std::string_view too_late = "not all processes of the job came in time: GroupOptions::join_time";
 
 Error failed(std::string_view function, pmix_status_t status) {

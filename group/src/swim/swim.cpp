@@ -37,10 +37,10 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
         for (Rank rank = 0; rank < table_.end(); ++rank) gone_.note(rank, {}, table_.at(rank), now);
     }
     sequence_ = static_cast<std::uint32_t>(random_.next());
-    period_ends_us_ = now + random_.below(static_cast<std::uint64_t>(options_.period.count()));
+    period_ends_us_ = after(now, self_.quiet) + random_.below(static_cast<std::uint64_t>(options_.period.count()));
     const Entry& mine = table_.at(self_.rank);
     const bool there = mine.present() && mine.process == self_.process && mine.incarnation == self_.incarnation;
-    if (there && !self_.profile) return;  // simulation: the table has everybody already
+    if (there && (self_.told || !self_.profile)) return;  // without a profile: a simulation, whose table has all
     put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
     (void)changes_.take();
 }
@@ -154,7 +154,11 @@ void Swim::learn(const Claim& claim, TimeUs now) {
     if (claim.rank != self_.rank && table_.stamp() != before) gossip_.drop(claim.rank);
 }
 
-void Swim::hear(const Claim& claim, TimeUs now) { merge(claim, Source::gossip, now); }
+void Swim::hear(const Claim& claim, TimeUs now, bool spreads_new) {
+    const bool is_new = !table_.at(claim.rank).known();
+    merge(claim, Source::gossip, now);
+    if (is_new && !spreads_new && claim.rank != self_.rank) gossip_.drop(claim.rank);
+}
 
 void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                   TimeUs now) {

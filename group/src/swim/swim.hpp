@@ -35,6 +35,10 @@ class CINNABAR_API Swim {
         std::shared_ptr<const Profile> profile;  // may be null in a simulation, where nothing is sent
         // The group's configuration gives this rank to this process, so another process that has it is an older life.
         bool owns_rank = false;
+        // All members that are known at the start begin with the same knowledge: this one tells nobody that it is
+        // there.
+        bool told = false;
+        Microseconds quiet{0};  // for so long after the start it probes nobody
     };
     using Outbox = std::vector<Message>;
 
@@ -51,8 +55,9 @@ class CINNABAR_API Swim {
     void doubt(Rank rank) { targets_.doubt(table_, rank); }
     // Accepts a claim of the member through which this one joined, and does not spread it.
     void learn(const Claim& claim, TimeUs now);
-    // Handles a claim of a peer that may lie.
-    void hear(const Claim& claim, TimeUs now);
+    // Handles a claim of a peer that may lie. `spreads_new`: whether to spread a claim about a member of which nothing
+    // was known.
+    void hear(const Claim& claim, TimeUs now, bool spreads_new = true);
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);

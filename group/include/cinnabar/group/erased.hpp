@@ -51,6 +51,9 @@ struct ServedRpc {
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input)> run;
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input, Portion portion)> run_bulk;
     Combine combine;  // may be empty
+    // Runs after the members below have answered, or some time later: the program may leave the group as soon as it has
+    // run.
+    bool after_below = false;
 };
 
 enum class Mode : std::uint8_t { count, gather, reduce };

@@ -233,6 +233,7 @@ class CINNABAR_API Group {
   private:
     template <typename T>
     friend class Variable;
+    friend class Announcement;
     struct Handle;
     explicit Group(std::shared_ptr<Core> core);
     Result<void> add(detail::ServedRpc served) const;

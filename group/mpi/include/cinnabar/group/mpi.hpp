@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/group/announcement.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/group/group_options.hpp>
 #include <cinnabar/hl/node_ref.hpp>
@@ -87,13 +88,13 @@ class MpiErrorsReturn {
 struct MpiGreeting {
     static constexpr int words = 2;
     std::uint64_t group = 0;          // name and provider
-    std::uint64_t address_bytes = 0;  // 0: the node does not listen
+    std::uint64_t address_bytes = 0;  // 0: the node does not listen, or cannot be a member
 };
 static_assert(sizeof(MpiGreeting) == MpiGreeting::words * sizeof(std::uint64_t));
 
 // The offset of each rank's address among all of them, in bytes, and the total size at the end.
 inline Result<std::vector<int>> place_addresses(const std::vector<MpiGreeting>& greetings) {
-    constexpr std::uint64_t address_bytes_max = 4096;
+    constexpr std::uint64_t address_bytes_max = 16'384;
     std::vector<int> begins{0};
     for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
         const MpiGreeting& each = greetings[rank];
@@ -103,7 +104,7 @@ inline Result<std::vector<int>> place_addresses(const std::vector<MpiGreeting>& 
         if (each.group != greetings.front().group)
             return Error(Errc::invalid_argument, "the name or the provider differs from that of rank 0", rank_name);
         if (each.address_bytes > address_bytes_max)
-            return Error(Errc::too_large, "an address has at most 4,096 bytes: listen on fewer endpoints", rank_name);
+            return Error(Errc::too_large, "an address has at most 16,384 bytes: listen on fewer endpoints", rank_name);
         begins.push_back(begins.back() + static_cast<int>(each.address_bytes));
     }
     return begins;
@@ -131,44 +132,51 @@ inline Result<std::vector<std::string>> gather_addresses(MPI_Comm comm, std::siz
     return addresses;
 }
 
+// Gives `mine`, an address or the line of an Announcement, to the other processes of the communicator, and gets theirs.
+inline Result<Roster> exchange_text(MPI_Comm comm, const GroupOptions& options, const std::string& mine) {
+    constexpr int processes_max = 65'536;
+    CINNABAR_TRY_VOID(check_mpi_thread());
+    if (comm == MPI_COMM_NULL)
+        return Error(Errc::invalid_argument, "the communicator is null: this process is not in it");
+    const MpiErrorsReturn returning(comm);
+    int between = 0;
+    int size = 0;
+    int rank = 0;
+    CINNABAR_TRY_VOID(checked_mpi(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter failed"));
+    if (between != 0)
+        return Error(Errc::invalid_argument, "an inter-communicator has two groups: merge them by MPI_Intercomm_merge");
+    CINNABAR_TRY_VOID(checked_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size failed"));
+    CINNABAR_TRY_VOID(checked_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank failed"));
+    if (size > processes_max) return Error(Errc::too_large, "a group has at most 65,536 members from the start");
+    const std::uint64_t group = rpc::rpc_id(options.name) * 31 + options.provider;
+    Roster roster;
+    CINNABAR_TRY(roster.addresses, gather_addresses(comm, static_cast<std::size_t>(size), mine, group));
+    roster.self = static_cast<Rank>(rank);
+    return roster;
+}
+
 }  // namespace detail
 
 // Gives the node's address to the other processes of the communicator and gets theirs, by rank. Uses the name and the
 // provider of `options`.
 //
 // Errors that all processes get: invalid_argument: the node of one does not listen, or name or provider differ.
-// too_large: more than 65,536 processes, or an address of more than 4,096 bytes. Errors of this process alone, after
+// too_large: more than 65,536 processes, or an address of more than 16,384 bytes. Errors of this process alone, after
 // which the others may wait for it: invalid_argument: MPI is not initialized or already finalized, this thread may not
 // call it, or the communicator is null or an inter-communicator. unsupported: MPI_THREAD_SINGLE. io: MPI failed;
 // Error::subject has its text.
 [[nodiscard]] inline Result<Roster> exchange_by_mpi(hl::NodeRef node, MPI_Comm comm, const GroupOptions& options = {}) {
-    constexpr int processes_max = 65'536;
-    CINNABAR_TRY_VOID(detail::check_mpi_thread());
-    if (comm == MPI_COMM_NULL)
-        return Error(Errc::invalid_argument, "the communicator is null: this process is not in it");
-    const detail::MpiErrorsReturn returning(comm);
-    int between = 0;
-    int size = 0;
-    int rank = 0;
-    CINNABAR_TRY_VOID(detail::checked_mpi(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter failed"));
-    if (between != 0)
-        return Error(Errc::invalid_argument, "an inter-communicator has two groups: merge them by MPI_Intercomm_merge");
-    CINNABAR_TRY_VOID(detail::checked_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size failed"));
-    CINNABAR_TRY_VOID(detail::checked_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank failed"));
-    if (size > processes_max) return Error(Errc::too_large, "a group has at most 65,536 members from the start");
-    const std::uint64_t group = rpc::rpc_id(options.name) * 31 + options.provider;
-    Roster roster;
-    CINNABAR_TRY(roster.addresses,
-                 detail::gather_addresses(comm, static_cast<std::size_t>(size), node.address(), group));
-    roster.self = static_cast<Rank>(rank);
-    return roster;
+    return detail::exchange_text(comm, options, node.address());
 }
 
-// Makes this process a member. Returns when its part of the group has started; wait_for_members() waits for the others.
-// Errors of exchange_by_mpi() and Group::start().
+// Makes this process a member; all are present from the start. Errors of exchange_by_mpi(), Announcement::make() and
+// start(). If it cannot be a member, the others get invalid_argument, as if its node did not listen.
 [[nodiscard]] inline Result<Group> bootstrap_by_mpi(hl::NodeRef node, MPI_Comm comm, GroupOptions options = {}) {
-    CINNABAR_TRY(Roster roster, exchange_by_mpi(node, comm, options));
-    return Group::start(node, std::move(roster), std::move(options));
+    Result<Announcement> mine = Announcement::make(node, options);
+    auto roster = detail::exchange_text(comm, options, mine ? mine->line() : std::string());
+    if (!mine && (roster || !node.address().empty())) return std::move(mine).error();
+    if (!roster) return std::move(roster).error();
+    return std::move(*mine).start(roster->addresses, roster->self);
 }
 
 }  // namespace cinnabar::group

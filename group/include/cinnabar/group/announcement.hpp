@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Announcement: for processes that are started together, and can exchange one line of text each by some means of their
+// launcher. If all begin with the lines of all, the group is complete at once: nobody looks for the others, and no
+// message is sent until one of them calls another.
+//
+//     Announcement mine = Announcement::make(node, options).value();
+//     std::vector<std::string> all = ...;  // mine.line() of each process, by rank
+//     Group group = std::move(mine).start(all, rank).value();
+//
+// bootstrap() with a folder, bootstrap_by_pmix() and bootstrap_by_mpi() do this. Whoever can change a line chooses the
+// member.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/group/group.hpp>
+#include <cinnabar/group/group_options.hpp>
+#include <cinnabar/hl/node_ref.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::group {
+
+class CINNABAR_API Announcement {
+  public:
+    // From now on, calls from others wait until start(). Errors of Group::create().
+    [[nodiscard]] static Result<Announcement> make(hl::NodeRef node, GroupOptions options = {});
+    // Printable text of less than 16 KiB, usually about 200 bytes.
+    [[nodiscard]] const std::string& line() const noexcept { return line_; }
+    // Becomes member `self` of the group of those whose lines these are; all are present from the start. If one of them
+    // has died since, it is found as any other dead member. Until this program serves an Rpc, calls of it wait for up
+    // to 5 s.
+    //
+    // If lines[self] is another one than line(), this process was started again after the exchange: it looks for the
+    // others and takes the next incarnation of its rank, as by Group::start().
+    //
+    // protocol: a line is malformed. invalid_argument: there is no line for `self`, or there are more than members_max.
+    [[nodiscard]] Result<Group> start(const std::vector<std::string>& lines, Rank self) &&;
+
+  private:
+    Announcement(std::shared_ptr<Core> core, Group group, std::string line);
+
+    std::shared_ptr<Core> core_;
+    Group group_;
+    std::string line_;
+};
+
+}  // namespace cinnabar::group
