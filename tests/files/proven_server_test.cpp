@@ -177,6 +177,74 @@ TEST_F(ProvenServerTest, ClaimsProve) {
     EXPECT_EQ(opened.proven_bytes, 3 * step) << "as much as was compared; the rest is claimed";
 }
 
+// Claims of which one is being compared when the client gives the file up: that one counts, or it does not, and what is
+// remembered of the checksum is of the same windows.
+struct ProvenBusyTest : ProvenServerTest {
+    std::atomic<bool> busy = false;
+    std::atomic<bool> over = false;
+    std::atomic<int> ended = 0;
+
+    void SetUp() override {
+        options.disk_threads = 1;
+        hooks.before_naming = [this](const StagedFile& staged) -> Result<void> {
+            if (staged.name != "empty") return {};
+            busy = true;
+            over.wait(false);
+            return {};
+        };
+        ProvenServerTest::SetUp();
+    }
+    void TearDown() override {
+        release();
+        ProvenServerTest::TearDown();
+    }
+    void release() {
+        over = true;
+        over.notify_all();
+    }
+    template <typename Out, typename In>
+    hl::Task<void> make(hl::Rpc<Out(In)> rpc, In in) {
+        (void)co_await here->call(rpc, to, in);
+        ++ended;
+    }
+    template <typename Out, typename In>
+    void call(hl::Rpc<Out(In)> rpc, In in) {
+        seals.stamp(in);
+        ASSERT_EQ(here->spawn(make(rpc, std::move(in))), Errc::ok);
+    }
+    // Occupies the only disk thread with the commit of another file.
+    void occupy() {
+        CommitIn other;
+        other.file = open("empty", 0);
+        other.checksum = xxh3(ConstBytes());
+        call(commit_rpc, other);
+        ASSERT_TRUE(wait_until([this] { return busy.load(); }));
+    }
+};
+
+TEST_F(ProvenBusyTest, AClaimThatIsInterruptedLeavesTheSumOfWhatIsProven) {
+    leave_four();
+    ClaimIn claim;
+    claim.file = open_marked(mark, true).file;
+    claim.checksums.assign(2, sum_of_zeros(1));
+    seals.stamp(claim);
+    ASSERT_EQ(here->call(claim_rpc, to, claim).wait().value().windows, 2u);
+    occupy();
+    claim.offset = 2 * step;
+    call(claim_rpc, claim);
+    (void)here->run_for(Microseconds{50'000});  // it waits for the disk by then
+    leave(claim.file);
+    release();
+    ASSERT_TRUE(wait_until([this] { return ended == 2; })) << "the commit of the other file, and the claim";
+    const auto opened = open_marked(mark);
+    EXPECT_GE(opened.proven_bytes, 2 * step);
+    for (std::uint64_t i = opened.proven_bytes / step; i < 8; ++i)
+        EXPECT_TRUE(send_window(opened.file, i, std::nullopt).ok()) << i;
+    const auto committed = commit(opened.file, sum_of_zeros(8 - opened.proven_bytes / step));
+    ASSERT_TRUE(committed.ok()) << committed.error().message();
+    EXPECT_EQ(committed->checksum, sum_of_zeros(8));
+}
+
 TEST_F(ProvenServerTest, AWrongChecksumEndsTheFileBeforeTheWindowIsWritten) {
     const auto file = open_marked(mark).file;
     EXPECT_TRUE(send_window(file, 0, sum_of_zeros(1)).ok());

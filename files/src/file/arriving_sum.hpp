@@ -16,8 +16,8 @@ namespace cinnabar::files {
 class ArrivingSum {
   public:
     ArrivingSum() = default;
-    // The sender begins behind the bytes of which `known` is the checksum.
-    explicit ArrivingSum(Checksum known) : whole_(std::move(known)) { read_.emplace(); }
+    // The sender begins behind the `bytes` of which `known` is the checksum.
+    ArrivingSum(Checksum known, std::uint64_t bytes) : whole_(std::move(known)), bytes_(bytes) { read_.emplace(); }
     ArrivingSum(const ArrivingSum&) = default;
     ArrivingSum(ArrivingSum&&) noexcept = default;
     ArrivingSum& operator=(const ArrivingSum&) = delete;
@@ -26,18 +26,23 @@ class ArrivingSum {
 
     void update(ConstBytes bytes) noexcept {
         whole_.update(bytes);
+        bytes_ += bytes.size();
         if (read_) read_->update(bytes);
     }
     void update_zeros(std::uint64_t bytes) noexcept {
         whole_.update_zeros(bytes);
+        bytes_ += bytes;
         if (read_) read_->update_zeros(bytes);
     }
     [[nodiscard]] const Checksum& whole() const noexcept { return whole_; }
+    // From the beginning of the file: whole() is of these.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     // Of what the sender has read so far: to be compared with its own checksum.
     [[nodiscard]] std::uint64_t read() const noexcept { return (read_ ? *read_ : whole_).digest(); }
 
   private:
     Checksum whole_;
+    std::uint64_t bytes_ = 0;
     std::optional<Checksum> read_;  // empty: the sender reads the whole file
 };
 

@@ -70,9 +70,10 @@ Upload::~Upload() {
 // The remains are kept after the end of a session or on a full disk. Nothing is kept if the data was wrong.
 bool Upload::keeps() const noexcept { return !given_up_ && (!failure_ || may_resume_after(failure_->code)); }
 
+// The sum may be further than the position of writing_, if the file was closed while a claim was being compared.
 std::optional<KnownRemains::Part> Upload::known_part() {
-    if (!known_ || !compared_ || writing_.position() == 0) return std::nullopt;
-    return KnownRemains::Part{writing_.position(), Checksum(sum_.whole())};
+    if (!known_ || !compared_ || sum_.bytes() == 0) return std::nullopt;
+    return KnownRemains::Part{sum_.bytes(), Checksum(sum_.whole())};
 }
 
 void Upload::use_known(KnownRemains& known, const SourceMark& source, bool rereads) {
@@ -82,7 +83,7 @@ void Upload::use_known(KnownRemains& known, const SourceMark& source, bool rerea
     // The journal may have less: it was damaged, or could not be written.
     if (!part || rereads || part->bytes > file_.resumed_bytes()) return;
     proven_bytes_ = part->bytes;
-    sum_ = ArrivingSum(std::move(part->sum));
+    sum_ = ArrivingSum(std::move(part->sum), proven_bytes_);
     taking_.advance(proven_bytes_);
     writing_.advance(proven_bytes_);
 }

@@ -125,11 +125,11 @@ class Upload {
     Share share_;
     Sequence taking_;   // order in which windows take buffers
     Sequence writing_;  // order in which windows are written
-    ArrivingSum sum_;   // of everything before the position of writing_
+    ArrivingSum sum_;   // of everything that was written or compared
     KnownRemains* known_ = nullptr;
     SourceMark source_{};
     std::uint64_t proven_bytes_ = 0;
-    bool compared_ = true;  // everything before that position was compared with a checksum of the client
+    bool compared_ = true;  // everything in sum_ was compared with a checksum of the client
     std::optional<Error> failure_;
     bool given_up_ = false;
 };
