@@ -22,10 +22,10 @@
 namespace cinnabar::files {
 namespace {
 
-SourceMark mark_number(std::uint8_t number) {
+KnownRemains::Sender sender_number(std::uint8_t number, const std::string& client = "key:ann") {
     SourceMark mark{};
     mark[0] = number;
-    return mark;
+    return {client, mark};
 }
 
 FileStamp stamp_number(std::uint64_t number) {
@@ -42,38 +42,44 @@ KnownRemains::Part arrived(const std::string& content) {
 
 TEST(KnownRemains, AreTakenOnce) {
     KnownRemains known;
-    known.put("a", stamp_number(1), mark_number(1), arrived("content"));
-    const auto part = known.take("a", stamp_number(1), mark_number(1));
+    known.put("a", stamp_number(1), sender_number(1), arrived("content"));
+    const auto part = known.take("a", stamp_number(1), sender_number(1));
     ASSERT_TRUE(part);
     EXPECT_EQ(part->bytes, 7u);
     EXPECT_EQ(part->sum.digest(), xxh3(as_bytes(std::string("content"))));
-    EXPECT_FALSE(known.take("a", stamp_number(1), mark_number(1)));
+    EXPECT_FALSE(known.take("a", stamp_number(1), sender_number(1)));
 }
 
 TEST(KnownRemains, AreForgottenIfOneSideHasChanged) {
     for (const bool source : {false, true}) {
         KnownRemains known;
-        known.put("a", stamp_number(1), mark_number(1), arrived("content"));
-        EXPECT_FALSE(known.take("a", stamp_number(source ? 1 : 2), mark_number(source ? 2 : 1)));
-        EXPECT_FALSE(known.take("a", stamp_number(1), mark_number(1)));
+        known.put("a", stamp_number(1), sender_number(1), arrived("content"));
+        EXPECT_FALSE(known.take("a", stamp_number(source ? 1 : 2), sender_number(source ? 2 : 1)));
+        EXPECT_FALSE(known.take("a", stamp_number(1), sender_number(1)));
     }
+}
+
+TEST(KnownRemains, AreOfOneClient) {
+    KnownRemains known;
+    known.put("a", stamp_number(1), sender_number(1, "key:bob"), arrived("content"));
+    EXPECT_FALSE(known.take("a", stamp_number(1), sender_number(1)));
 }
 
 TEST(KnownRemains, WithoutAMarkNothingIsKnown) {
     KnownRemains known;
-    known.put("a", stamp_number(1), {}, arrived("content"));
-    EXPECT_FALSE(known.take("a", stamp_number(1), {}));
-    known.put("a", stamp_number(1), mark_number(1), arrived(""));
-    EXPECT_FALSE(known.take("a", stamp_number(1), mark_number(1))) << "nothing of it had arrived";
+    known.put("a", stamp_number(1), {"key:ann", {}}, arrived("content"));
+    EXPECT_FALSE(known.take("a", stamp_number(1), {"key:ann", {}}));
+    known.put("a", stamp_number(1), sender_number(1), arrived(""));
+    EXPECT_FALSE(known.take("a", stamp_number(1), sender_number(1))) << "nothing of it had arrived";
 }
 
 TEST(KnownRemains, OfMoreThanAreKeptTheOldestAreForgotten) {
     KnownRemains known;
     const auto name = [](std::size_t i) { return std::to_string(remains_max - i); };  // the order is not that of names
-    for (std::size_t i = 0; i <= remains_max; ++i) known.put(name(i), stamp_number(i), mark_number(1), arrived("c"));
-    EXPECT_FALSE(known.take(name(0), stamp_number(0), mark_number(1)));
+    for (std::size_t i = 0; i <= remains_max; ++i) known.put(name(i), stamp_number(i), sender_number(1), arrived("c"));
+    EXPECT_FALSE(known.take(name(0), stamp_number(0), sender_number(1)));
     for (std::size_t i = 1; i <= remains_max; ++i)
-        EXPECT_TRUE(known.take(name(i), stamp_number(i), mark_number(1))) << i;
+        EXPECT_TRUE(known.take(name(i), stamp_number(i), sender_number(1))) << i;
 }
 
 struct DatedTest : testing::Test {

@@ -4,6 +4,7 @@
 #include "file/staging.hpp"
 #include "file/xxh3.hpp"
 #include "server_fixture.hpp"
+#include "support/test_key.hpp"
 
 #include <cinnabar/files/name.hpp>
 
@@ -35,8 +36,9 @@ struct ProvenServerTest : ServerTest {
         struct stat status {};
         if (::fstat(file.get(), &status) != 0 || !dates_changes(file.get(), stamp_of(status)))
             GTEST_SKIP() << "this file system is not known to date changes";
-        begin();
+        begin_server();
     }
+    virtual void begin_server() { begin(); }
     static std::uint64_t sum_of_zeros(std::uint64_t windows) {
         return xxh3(ConstBytes(std::vector<std::byte>(windows * step)));
     }
@@ -176,6 +178,41 @@ TEST_F(ProvenServerTest, ClaimsProve) {
     EXPECT_EQ(opened.resumed_bytes, 4 * step);
     EXPECT_EQ(opened.proven_bytes, 3 * step) << "as much as was compared; the rest is claimed";
 }
+
+// Two clients on one host, each with a key of its own. Who knows a file's mark, or reads it on the network, could have
+// left something else under its name.
+#ifdef CINNABAR_PLUGIN_tcps
+struct ProvenByTwoTest : ProvenServerTest {
+    support::Folder keys;
+
+    static std::string line_of(const std::string& name) { return name + ":" + std::string(64, name.front()); }
+    void begin_server() override {
+        scheme = "tcps";
+        there_options.transport.tls.key_file = support::put_key(keys, "all", line_of("ann") + "\n" + line_of("bob"));
+        here_options.transport.tls.key_file = support::put_key(keys, "bob", line_of("bob"));
+        begin();
+    }
+    void come_as(const std::string& name) {
+        here_options.transport.tls.key_file = support::put_key(keys, "next", line_of(name));
+        here.reset();
+        log_in();
+    }
+};
+
+TEST_F(ProvenByTwoTest, WhatOneClientHasLeftIsProvenToNoOther) {
+    leave_four();
+    come_as("ann");
+    const auto opened = open_marked(mark);
+    EXPECT_EQ(opened.resumed_bytes, 4 * step);
+    EXPECT_EQ(opened.proven_bytes, 0u);
+}
+
+TEST_F(ProvenByTwoTest, ToTheSameClientItIsByAnotherConnection) {
+    leave_four();
+    come_as("bob");
+    EXPECT_EQ(open_marked(mark).proven_bytes, 4 * step);
+}
+#endif
 
 // Claims of which one is being compared when the client gives the file up: that one counts, or it does not, and what is
 // remembered of the checksum is of the same windows.

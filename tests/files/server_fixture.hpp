@@ -35,15 +35,21 @@ struct ServerTest : testing::Test {
     bool tapped = false;
     bool keyed = false;
     bool holds = true;
+    std::string scheme = "tcp";
+    hl::NodeOptions there_options;
+    hl::NodeOptions here_options{.progress_thread = false};
 
     static Key key() { return Key::from("a key of at least 16 bytes").value(); }
     void begin() {
         std::optional<Key> wanted;
         if (keyed) wanted.emplace(key());
         server = Server::make(Root::serve(folder.path().string()).value(), std::move(wanted), options, hooks).value();
-        there = hl::Node::listen("tcp://127.0.0.1:0").value();
+        there = hl::Node::listen(scheme + "://127.0.0.1:0", there_options).value();
         ASSERT_TRUE(server->serve_on(*there).ok());
-        here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        log_in();
+    }
+    void log_in() {
+        here = hl::Node::open(scheme + "://", here_options).value();
         if (tapped) tap = std::make_unique<Wiretap>(there->endpoints().front());
         to = here->lookup(tapped ? tap->endpoint() : there->endpoints().front()).value();
         HelloIn hello;

@@ -8,21 +8,21 @@
 
 namespace cinnabar::files {
 
-void KnownRemains::put(const std::string& name, const FileStamp& left, const SourceMark& source, Part part) {
-    if (source == SourceMark{} || part.bytes == 0) return;
+void KnownRemains::put(const std::string& name, const FileStamp& left, const Sender& sender, Part part) {
+    if (sender.source == SourceMark{} || part.bytes == 0) return;
     const std::lock_guard lock(mutex_);
-    entries_.insert_or_assign(name, Entry{left, source, std::move(part), next_++});
+    entries_.insert_or_assign(name, Entry{left, sender, std::move(part), next_++});
     if (entries_.size() <= remains_max) return;
     const auto number = [](const auto& entry) { return entry.second.number; };
     entries_.erase(std::ranges::min_element(entries_, {}, number));
 }
 
 std::optional<KnownRemains::Part> KnownRemains::take(const std::string& name, const FileStamp& found,
-                                                     const SourceMark& source) {
+                                                     const Sender& sender) {
     const std::lock_guard lock(mutex_);
     const auto entry = entries_.extract(name);
-    if (!entry || source == SourceMark{}) return std::nullopt;
-    if (entry.mapped().left != found || entry.mapped().source != source) return std::nullopt;
+    if (!entry || sender.source == SourceMark{}) return std::nullopt;
+    if (entry.mapped().left != found || entry.mapped().sender != sender) return std::nullopt;
     return std::move(entry.mapped().part);
 }
 

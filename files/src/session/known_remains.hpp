@@ -25,16 +25,23 @@ class KnownRemains {
         std::uint64_t bytes = 0;  // from the beginning of the file
         Checksum sum;             // of these bytes
     };
+    // Who sends, and from which file. A mark alone proves nothing: others can come to know it, and leave something else
+    // under it.
+    struct Sender {
+        std::string client;  // client_name()
+        SourceMark source{};
+        friend bool operator==(const Sender&, const Sender&) = default;
+    };
     // Remembers what is known of the staged file of `name`, which has been left in this state.
-    void put(const std::string& name, const FileStamp& left, const SourceMark& source, Part part);
-    // Returns what is known of the staged file of `name`, if it is still in that state and comes from the same source,
+    void put(const std::string& name, const FileStamp& left, const Sender& sender, Part part);
+    // Returns what is known of the staged file of `name`, if it is still in that state and comes from the same sender,
     // and forgets it in any case.
-    [[nodiscard]] std::optional<Part> take(const std::string& name, const FileStamp& found, const SourceMark& source);
+    [[nodiscard]] std::optional<Part> take(const std::string& name, const FileStamp& found, const Sender& sender);
 
   private:
     struct Entry {
         FileStamp left;
-        SourceMark source{};
+        Sender sender;
         Part part;
         std::uint64_t number = 0;  // entries are numbered in order
     };

@@ -101,9 +101,9 @@ struct OpenOut {
     // Size of the existing file of this name. The client lends windows below this size, too, and sends the checksums of
     // their blocks; the server pulls only the blocks that differ.
     std::uint64_t basis_bytes = 0;
-    // Of resumed_bytes, whole windows from the beginning that this server has compared with the client's checksums when
-    // they arrived from the same source, in the same state, and that nobody has changed since. They count as received:
-    // the client begins behind them, and all checksums that it sends from then on begin there, too.
+    // Of resumed_bytes, whole windows from the beginning that this server has compared with this client's checksums
+    // when they arrived from the same source, in the same state, and that nobody has changed since. They count as
+    // received: the client begins behind them, and all checksums that it sends from then on begin there, too.
     std::uint64_t proven_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};

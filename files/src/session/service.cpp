@@ -283,7 +283,8 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     if (request->exact) file->keep(request->attributes);
     saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, root_, *std::move(file), request->bytes,
                            request->checked, request->sparse);
-    if (request->checked) saving->upload->use_known(known_, request->source, request->rereads);
+    if (request->checked)
+        saving->upload->use_known(known_, {client_name(request.source()), request->source}, request->rereads);
     auto basis = co_await basis_of(*request, request.source());
     if (basis) saving->upload->compare_with(*std::move(basis));
     if ((*session)->ended) co_return Errc::canceled;

@@ -58,13 +58,13 @@ Upload::~Upload() {
         disk_.dispose(std::move(file_));
         return;
     }
-    disk_.start(
-        [&root = root_, file = std::move(file_), known = known_, part = known_part(), source = source_]() mutable {
-            NewFile::Left left;
-            if (part) left = [&](const FileStamp& state) { known->put(file.name(), state, source, *std::move(part)); };
-            file.park(left);
-            (void)root.trim_remains();
-        });
+    disk_.start([&root = root_, file = std::move(file_), known = known_, part = known_part(),
+                 sender = std::move(sender_)]() mutable {
+        NewFile::Left left;
+        if (part) left = [&](const FileStamp& state) { known->put(file.name(), state, sender, *std::move(part)); };
+        file.park(left);
+        (void)root.trim_remains();
+    });
 }
 
 // The remains are kept after the end of a session or on a full disk. Nothing is kept if the data was wrong.
@@ -76,10 +76,10 @@ std::optional<KnownRemains::Part> Upload::known_part() {
     return KnownRemains::Part{sum_.bytes(), Checksum(sum_.whole())};
 }
 
-void Upload::use_known(KnownRemains& known, const SourceMark& source, bool rereads) {
+void Upload::use_known(KnownRemains& known, KnownRemains::Sender sender, bool rereads) {
     known_ = &known;
-    source_ = source;
-    auto part = known.take(file_.name(), file_.found(), source);
+    sender_ = std::move(sender);
+    auto part = known.take(file_.name(), file_.found(), sender_);
     // The journal may have less: it was damaged, or could not be written.
     if (!part || rereads || part->bytes > file_.resumed_bytes()) return;
     proven_bytes_ = part->bytes;

@@ -39,10 +39,11 @@ class Upload {
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
-    // Begins behind what is known of the remains, if the file continues from them, and they and the source are as they
-    // were; with `rereads` at the beginning all the same. At the end, puts there what is known of the remains that this
-    // object leaves, and so `known` must outlive the disk's work. Call before the first window.
-    void use_known(KnownRemains& known, const SourceMark& source, bool rereads);
+    // Begins behind what is known of the remains, if the file continues from them, they and the source are as they
+    // were, and the client is the same; with `rereads` at the beginning all the same. At the end, puts there what is
+    // known of the remains that this object leaves, and so `known` must outlive the disk's work. Call before the first
+    // window.
+    void use_known(KnownRemains& known, KnownRemains::Sender sender, bool rereads);
     // Sets the older version of the file; blocks that it has are not pulled. Call before the first window.
     void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
 
@@ -127,7 +128,7 @@ class Upload {
     Sequence writing_;  // order in which windows are written
     ArrivingSum sum_;   // of everything that was written or compared
     KnownRemains* known_ = nullptr;
-    SourceMark source_{};
+    KnownRemains::Sender sender_;
     std::uint64_t proven_bytes_ = 0;
     bool compared_ = true;  // everything in sum_ was compared with a checksum of the client
     std::optional<Error> failure_;
