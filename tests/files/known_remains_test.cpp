@@ -120,7 +120,7 @@ TEST_F(DatedTest, WholeSecondsAreNoDates) {
 
 TEST_F(DatedTest, ASourceThatWasJustWrittenHasNoMark) {
     write('0');
-    EXPECT_EQ(mark_of(SourceFile::open(folder.at("a")).value()), SourceMark{});
+    EXPECT_EQ(mark_of(SourceFile::open(folder.at("a")).value(), "tcp://a:1", "a"), SourceMark{});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // again as soon as something has.
 #include "file/staging.hpp"
 #include "file/xxh3.hpp"
+#include "session/source_mark.hpp"
 #include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -211,6 +212,18 @@ TEST_F(ProvenResumeTest, AfterManyInterruptionsNeither) {
     }
     EXPECT_EQ(save(), kept);
     expect_only_the_rest_was_read(kept);
+}
+
+TEST_F(ProvenResumeTest, AMarkIsOfOneFileOneServerAndOneName) {
+    const auto file = SourceFile::open(source).value();
+    const auto first = mark_of(file, "tcp://a:1", "a");
+    EXPECT_NE(first, SourceMark{});
+    EXPECT_EQ(first, mark_of(SourceFile::open(source).value(), "tcp://a:1", "a"));
+    EXPECT_NE(first, mark_of(file, "tcp://b:1", "a"));
+    EXPECT_NE(first, mark_of(file, "tcp://a:1", "b"));
+    EXPECT_NE(first, mark_of(file, "tcp://a:1a", ""));
+    use_source(sources_made - 1);
+    EXPECT_NE(first, mark_of(SourceFile::open(source).value(), "tcp://a:1", "a"));
 }
 
 TEST_F(ProvenResumeTest, WhatWasClaimedIsProvenFromThenOn) {

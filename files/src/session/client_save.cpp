@@ -111,7 +111,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     open.compares = mode.checked && compares_blocks(mode.existing, mode.whole, open.bytes);
     open.rereads = mode.rereads;
     if (mode.checked && open.bytes / window_bytes_ >= resumed_windows_min)
-        open.source = co_await disk_.run([&source] { return mark_of(*source); });
+        open.source = co_await disk_.run([&] { return mark_of(*source, server_.to_string(), name); });
     seals_.stamp(open);
     auto opened = co_await node_.call(open_rpc, server_, open, open_deadline);
     if (!opened) {

@@ -34,7 +34,7 @@ std::optional<std::array<std::uint8_t, 32>> boot_number() noexcept {
 
 }  // namespace
 
-SourceMark mark_of(const SourceFile& source) {
+SourceMark mark_of(const SourceFile& source, std::string_view server, std::string_view name) {
     static const auto boot = boot_number();
     if (!boot || !source.tells_changes()) return {};
     const FileStamp& stamp = source.stamp();
@@ -42,6 +42,7 @@ SourceMark mark_of(const SourceFile& source) {
     text.add(stamp.device).add(stamp.inode).add(stamp.bytes);
     text.add(static_cast<std::uint64_t>(stamp.modified_s)).add(static_cast<std::uint64_t>(stamp.modified_ns));
     text.add(static_cast<std::uint64_t>(stamp.changed_s)).add(static_cast<std::uint64_t>(stamp.changed_ns));
+    text.add_text(server).add_text(name);
     return Secret(*boot).sign(text);
 }
 

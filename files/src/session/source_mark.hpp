@@ -7,13 +7,15 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace cinnabar::files {
 
-// HMAC-SHA256 of the file's stamp, with a number that this host chose at its last start. All zeros: no mark.
+// HMAC-SHA256 of the file's stamp, the server and the name there, with a number that this host chose at its last start.
+// So a server can use a mark nowhere else, and does not see which of its names have one source. All zeros: no mark.
 using SourceMark = std::array<std::uint8_t, 32>;
 
-// No mark if changes of the file cannot be told.
-[[nodiscard]] SourceMark mark_of(const SourceFile& source);
+// `server`: its address, as it was dialled. No mark if changes of the file cannot be told.
+[[nodiscard]] SourceMark mark_of(const SourceFile& source, std::string_view server, std::string_view name);
 
 }  // namespace cinnabar::files
