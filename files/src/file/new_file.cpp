@@ -70,6 +70,7 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     bytes_ = other.bytes_;
     journal_ = std::move(other.journal_);
     found_ = other.found_;
+    rewritten_ = other.rewritten_;
     journal_interval_ = other.journal_interval_;
     flushed_ = other.flushed_;
     return *this;

@@ -59,7 +59,10 @@ Result<void> NewFile::use_other_than(std::uint64_t offset, std::uint64_t checksu
 Result<void> NewFile::write_block(std::uint64_t offset, ConstBytes from) {
     const auto checksum = block_checksum(from);
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
-    if (offset < resumed_bytes()) return write_all(offset, from);  // damaged on disk; the journal is right
+    if (offset < resumed_bytes()) {  // damaged on disk; the journal is right
+        rewritten_ = true;
+        return write_all(offset, from);
+    }
     CINNABAR_TRY_VOID(write_some(offset, from));
     journal_->add(checksum);
     return {};
@@ -69,7 +72,10 @@ Result<void> NewFile::leave_out(std::uint64_t offset, std::uint64_t bytes) {
     if (!journal_) return {};
     const auto checksum = journal_->checksum_of_zeros(bytes);
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
-    if (offset < resumed_bytes()) return clear(file_->get(), offset, bytes, name_);
+    if (offset < resumed_bytes()) {
+        rewritten_ = true;
+        return clear(file_->get(), offset, bytes, name_);
+    }
     journal_->add(checksum);
     return {};
 }
@@ -112,10 +118,12 @@ std::shared_ptr<Journal> NewFile::due_journal() {
     return journal_ && journal_->is_due(journal_interval_) ? journal_ : nullptr;
 }
 
+// What `left` is told may not be read again before it is used, so all of it has to be on disk.
 void NewFile::park(const Left& left) noexcept {
     if (!journal_ || staged_name_.empty()) return discard();
     journal_->checkpoint();
     if (!journal_->failure() || journal_->blocks() == 0) return discard();
+    if (left && rewritten_ && ::fdatasync(file_->get()) != 0) return discard();
     release_reserved(file_->get());
     if (left) {
         if (const auto state = final_stamp(file_->get())) left(*state);

@@ -138,6 +138,7 @@ class CINNABAR_API NewFile {
     std::uint64_t bytes_ = 0;           // of a sparse or resumable file
     std::shared_ptr<Journal> journal_;  // null: not resumable
     FileStamp found_;                   // of the staged file, before this object changed it
+    bool rewritten_ = false;            // blocks that remained were written again, which no checkpoint syncs
     std::chrono::milliseconds journal_interval_{};
     std::uint64_t flushed_ = 0;  // write-back was started up to this offset
 };
