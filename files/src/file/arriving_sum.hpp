@@ -8,7 +8,7 @@
 #include <cinnabar/base/bytes.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <utility>
 
 namespace cinnabar::files {
@@ -17,8 +17,12 @@ class ArrivingSum {
   public:
     ArrivingSum() = default;
     // The sender begins behind the `bytes` of which `known` is the checksum.
-    ArrivingSum(Checksum known, std::uint64_t bytes) : whole_(std::move(known)), bytes_(bytes) { read_.emplace(); }
-    ArrivingSum(const ArrivingSum&) = default;
+    ArrivingSum(Checksum known, std::uint64_t bytes)
+        : whole_(std::move(known)), bytes_(bytes), read_(std::make_unique<Checksum>()) {}
+    ArrivingSum(const ArrivingSum& other)
+        : whole_(other.whole_),
+          bytes_(other.bytes_),
+          read_(other.read_ ? std::make_unique<Checksum>(*other.read_) : nullptr) {}
     ArrivingSum(ArrivingSum&&) noexcept = default;
     ArrivingSum& operator=(const ArrivingSum&) = delete;
     ArrivingSum& operator=(ArrivingSum&&) noexcept = default;
@@ -43,7 +47,7 @@ class ArrivingSum {
   private:
     Checksum whole_;
     std::uint64_t bytes_ = 0;
-    std::optional<Checksum> read_;  // empty: the sender reads the whole file
+    std::unique_ptr<Checksum> read_;  // null: the sender reads the whole file
 };
 
 }  // namespace cinnabar::files
