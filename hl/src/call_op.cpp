@@ -237,9 +237,11 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
     op.error_ = call.result();
     const TimeUs took_us = std::max(call.ended_us(), call.began_us) - call.began_us;
-    if (op.stats_) op.stats_->count_call(took_us, op.error_);
-    if (call.args.timed) [[unlikely]]
-        op.count_parts(call);
+    if (op.stats_) {
+        op.stats_->count_call(took_us, op.error_);
+        if (call.args.timed) [[unlikely]]
+            op.count_parts(call);
+    }
     if (op.error_ != Errc::ok) op.tell_ending(call, took_us);
     if (call.args.trace) [[unlikely]]
         op.end_span(call);
@@ -259,10 +261,13 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
 
 // Not part of on_done(), because few calls are timed.
 [[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
-    if (!stats_) return;
     const TimeUs told = loop_->now_us();
-    if (rpc::UsualParts usual; call.usual_parts(told, usual)) [[likely]]
+    if (rpc::UsualParts usual; error_ == Errc::ok && call.usual_parts(told, usual)) [[likely]]
         return stats_->count_usual(usual);
+    count_unusual_parts(call, told);
+}
+
+void CallOp::count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept {
     if (CallParts parts{}; parts_of_call(call, told, parts)) stats_->count_parts(parts);
 }
 

@@ -122,8 +122,8 @@ TEST(PhasesCost, IsAFewInstructions) {
     RecordProperty("phases.cost.64", std::to_string(some - none));
     RecordProperty("phases.cost.1", std::to_string(all - none));
     EXPECT_GT(some, none) << "none is timed?";
-    EXPECT_LE(some, none + 12);
-    EXPECT_LE(all, none + 460);  // nine parts, of the RPC and of the peer
+    EXPECT_LE(some, none + 9);
+    EXPECT_LE(all, none + 310);  // nine parts, of the RPC and of the peer
 }
 
 const auto name_of = [](const auto& i) { return std::string(i.param.name); };
