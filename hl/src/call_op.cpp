@@ -177,13 +177,15 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     TimeUs deadline = span == no_deadline ? time_never : after(now, span);
     if (task) deadline = std::min(deadline, task->deadline_on(loop_->clock()));
     call_->args.deadline = deadline;
-    call_->args.timed = loop_->node().times(call_->id()) && !call_->args.one_way;
+    const rpc::CallId id = call_->id();
+    const NodeCore& node = loop_->node();
+    call_->args.timed = node.times(id) && !call_->args.one_way;
+    if (tracing() && (node.begins_trace(id) || joins_trace(task))) [[unlikely]]
+        begin_span(task);
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
     watched_ = scope_ != nullptr || stop_.stop_possible();
     if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return refuse(Errc::canceled);
-    if (tracing() && joins_trace(task)) [[unlikely]]
-        begin_span(task);
     in_flight_ = true;
     const bool watched = watched_;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
@@ -408,7 +410,7 @@ CallEnd CallOp::end_of() const noexcept {
 }
 
 bool CallOp::joins_trace(const TaskContext* task) const noexcept {
-    if (call_->args.trace || loop_->node().begins_trace(call_->id())) return true;
+    if (call_->args.trace) return true;
     return task && task->request ? task->request->traced() : static_cast<bool>(thread_trace);
 }
 

@@ -48,7 +48,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     if (call.args.timed) [[unlikely]] {
         header.flags |= flag_times;
         call.sent_us_ = core_.na->clock().now_us();
-        call.times_ = Call::Times::asked_late;
+        call.times_ = call.was_queued() ? Call::Times::asked_late : Call::Times::asked;
     }
     header.payload_bytes = call.input_bytes_;
     header.rpc = call.args.rpc;

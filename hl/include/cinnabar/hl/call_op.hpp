@@ -121,7 +121,7 @@ class CINNABAR_API CallOp {
     [[gnu::cold, gnu::noinline]] void count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept;
     // Makes it a call of this trace.
     void join(const TraceContext& trace) noexcept;
-    // Whether the call belongs to a trace or begins one.
+    // Whether the call belongs to a trace before it begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;
