@@ -144,6 +144,19 @@ TEST(TraceCost, IsAFewInstructions) {
     EXPECT_LE(some, none + 80);
 }
 
+#ifdef CINNABAR_PERF_LOOP
+// perf.self: what `cinnabar perf calls` does with each call beyond making it: fills it and looks at what comes back,
+// and records how long it took, twice.
+TEST(PerfCost, IsAFewInstructions) {
+    ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
+    const unsigned long bare = each({"perf_cost", CINNABAR_CALL_LOOP, "shm", 16, 0}, counts::instructions, 4'096);
+    const unsigned long measured = each({"perf_cost", CINNABAR_PERF_LOOP, "shm", 16, 0}, counts::instructions, 4'096);
+    RecordProperty("perf.cost", std::to_string(measured - bare));
+    EXPECT_GT(measured, bare);
+    EXPECT_LE(measured, bare + 180);
+}
+#endif
+
 const auto name_of = [](const auto& i) { return std::string(i.param.name); };
 INSTANTIATE_TEST_SUITE_P(Over, CallInstructions, testing::ValuesIn(bounds), name_of);
 INSTANTIATE_TEST_SUITE_P(Over, LockedInstructions,
