@@ -177,13 +177,15 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     TimeUs deadline = span == no_deadline ? time_never : after(now, span);
     if (task) deadline = std::min(deadline, task->deadline_on(loop_->clock()));
     call_->args.deadline = deadline;
-    call_->args.timed = loop_->node().times(call_->id()) && !call_->args.one_way;
+    const rpc::CallId id = call_->id();
+    const NodeCore& node = loop_->node();
+    call_->args.timed = node.times(id) && !call_->args.one_way;
+    if (tracing() && (node.begins_trace(id) || joins_trace(task))) [[unlikely]]
+        begin_span(task);
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
     watched_ = scope_ != nullptr || stop_.stop_possible();
     if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return refuse(Errc::canceled);
-    if (tracing() && joins_trace(task)) [[unlikely]]
-        begin_span(task);
     in_flight_ = true;
     const bool watched = watched_;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
@@ -237,9 +239,11 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
     op.error_ = call.result();
     const TimeUs took_us = std::max(call.ended_us(), call.began_us) - call.began_us;
-    if (op.stats_) op.stats_->count_call(took_us, op.error_);
-    if (call.args.timed) [[unlikely]]
-        op.count_parts(call);
+    if (op.stats_) {
+        op.stats_->count_call(took_us, op.error_);
+        if (call.args.timed) [[unlikely]]
+            op.count_parts(call);
+    }
     if (op.error_ != Errc::ok) op.tell_ending(call, took_us);
     if (call.args.trace) [[unlikely]]
         op.end_span(call);
@@ -259,10 +263,13 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
 
 // Not part of on_done(), because few calls are timed.
 [[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
-    if (!stats_) return;
     const TimeUs told = loop_->now_us();
-    if (rpc::UsualParts usual; call.usual_parts(told, usual)) [[likely]]
+    if (rpc::UsualParts usual; error_ == Errc::ok && call.usual_parts(told, usual)) [[likely]]
         return stats_->count_usual(usual);
+    count_unusual_parts(call, told);
+}
+
+void CallOp::count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept {
     if (CallParts parts{}; parts_of_call(call, told, parts)) stats_->count_parts(parts);
 }
 
@@ -403,7 +410,7 @@ CallEnd CallOp::end_of() const noexcept {
 }
 
 bool CallOp::joins_trace(const TaskContext* task) const noexcept {
-    if (call_->args.trace || loop_->node().begins_trace(call_->id())) return true;
+    if (call_->args.trace) return true;
     return task && task->request ? task->request->traced() : static_cast<bool>(thread_trace);
 }
 

@@ -30,10 +30,10 @@ bool is_open_to_all(na::Transport& transport, std::string_view uri) {
     return parsed && (parsed->host.empty() || parsed->host == "0.0.0.0" || parsed->host == "::");
 }
 
-// The threshold below which one in one_in() 32-bit numbers lies.
+// The threshold below which one in one_in() 64-bit numbers lies.
 std::uint64_t traced_below(const Tracer* tracer) noexcept {
     const std::uint32_t one_in = tracer ? tracer->one_in() : 0;
-    return one_in == 0 ? 0 : (std::uint64_t{1} << 32) / one_in;
+    return one_in == 0 ? 0 : ~std::uint64_t{0} / one_in;
 }
 
 }  // namespace

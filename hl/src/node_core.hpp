@@ -88,7 +88,7 @@ class NodeCore {
     // Whether a call outside of any trace begins one. The multiplication by the golden ratio distributes the ids
     // evenly.
     [[nodiscard]] bool begins_trace(rpc::CallId call) const noexcept {
-        return ((call * 0x9e3779b97f4a7c15u) >> 32) < traced_below_;
+        return call * 0x9e3779b97f4a7c15u < traced_below_;
     }
     [[nodiscard]] TimeUs opened_us() const noexcept { return opened_us_; }
     [[nodiscard]] NodeRef ref() noexcept { return NodeRef(this); }

@@ -36,15 +36,14 @@ void RpcStats::count_parts(const CallParts& parts) noexcept {
 void RpcStats::count_usual(const rpc::UsualParts& parts) noexcept {
     static_assert(eight_buckets_end == TimeUs{1} << rpc::usual_time_bits);
     if (usual_.taken.exchange(true, std::memory_order_acquire)) [[unlikely]]
-        return count_parts(all_of(parts));
-    ++usual_.calls;
+        return count_elsewhere(rpc::UsualParts(parts));  // a copy, so that `parts` need not be in memory
     see_eight_buckets<Histogram::bits, Usual::parts>(
-        parts, [&](auto index, std::size_t bucket) __attribute__((always_inline)) {
-            ++usual_.times[index][bucket];
-            usual_.sums_us[index] += number_of(parts, index);
-        });
+        parts, [&](auto index, std::size_t bucket) __attribute__((always_inline)) { ++usual_.times[index][bucket]; });
+    usual_.sums_us.add(parts);
     usual_.taken.store(false, std::memory_order_release);
 }
+
+void RpcStats::count_elsewhere(const rpc::UsualParts& parts) noexcept { count_parts(all_of(parts)); }
 
 // Returns how many calls that were.
 std::uint64_t RpcStats::add_usual(RpcCounts& out) const noexcept {
@@ -54,9 +53,9 @@ std::uint64_t RpcStats::add_usual(RpcCounts& out) const noexcept {
         const std::size_t part = rpc::usual_parts_begin + i;
         for (std::size_t bucket = 0; bucket < Usual::buckets; ++bucket)
             out.parts[part].counts[bucket] += usual_.times[i][bucket];
-        out.parts_us[part] += usual_.sums_us[i];
+        out.parts_us[part] += usual_.sums_us.sum(i);
     }
-    const std::uint64_t calls = usual_.calls;
+    const std::uint64_t calls = usual_.sums_us.times();
     usual_.taken.store(false, std::memory_order_release);
     return calls;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trace_lanes.hpp"
+#include "trace_names.hpp"
 #include "trace_text.hpp"
 
 #include <cinnabar/hl/trace_file.hpp>
@@ -10,8 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace cinnabar::hl {
@@ -24,21 +23,29 @@ constexpr std::array<std::string_view, 3> suffixes{"", " (handler)", ""};
 // The maximum text of a span: its name twice, its peer, and some 4,100 other characters, most of them of its phases.
 constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 6'144;
 
-// The names are those of to_string(CallPart); as literals they are copied without a call.
+// The names of to_string(CallPart), as literals, which are copied without a call.
+struct PartName {
+    static constexpr std::size_t size_max = 24;
+    char text[size_max];
+    std::size_t size;
+};
+constexpr std::array<PartName, call_parts> part_names{{{"connecting", 10},
+                                                       {"waiting for a credit", 20},
+                                                       {"waiting to be sent", 18},
+                                                       {"on the wire there", 17},
+                                                       {"waiting for the handler", 23},
+                                                       {"in the handler", 14},
+                                                       {"in its transfers", 16},
+                                                       {"on the wire back", 16},
+                                                       {"waiting for the caller", 22}}};
+
 void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
-    const auto add = [&](std::string_view name, CallPart part) {
-        text.add(name);
-        text.add_number(parts_us[static_cast<std::size_t>(part)]);
-    };
-    add(R"(, "us connecting": )", CallPart::connecting);
-    add(R"(, "us waiting for a credit": )", CallPart::for_credit);
-    add(R"(, "us waiting to be sent": )", CallPart::queued);
-    add(R"(, "us on the wire there": )", CallPart::wire_there);
-    add(R"(, "us waiting for the handler": )", CallPart::for_handler);
-    add(R"(, "us in the handler": )", CallPart::in_handler);
-    add(R"(, "us in its transfers": )", CallPart::in_transfers);
-    add(R"(, "us on the wire back": )", CallPart::wire_back);
-    add(R"(, "us waiting for the caller": )", CallPart::for_caller);
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        text.add(R"(, "us )");
+        text.add_padded(part_names[part].text, part_names[part].size);
+        text.add(R"(": )");
+        text.add_number(parts_us[part]);
+    }
 }
 
 void add_arguments(TraceText& text, const SpanRecord& span, std::string_view peer) noexcept {
@@ -64,43 +71,56 @@ void add_arguments(TraceText& text, const SpanRecord& span, std::string_view pee
     text.add("}");
 }
 
-// Where a slice is drawn: asynchronous slices of one lane of one process nest.
+// What the events of a span have in common. Asynchronous slices of one lane of one process nest.
 struct SliceTrack {
-    std::uint64_t process;
+    std::string_view process;  // the text
     std::uint64_t lane;
 };
 
-// The text that the events of a slice share.
+// Where in the text the head of an event is: everything from the name up to the time. Behind the name it is the same
+// for all events of a span, but for the letter of the phase.
 struct SliceHead {
     std::size_t begin;
+    std::size_t behind_name;
     std::size_t phase;
     std::size_t end;
 };
 
-// Adds everything from the name up to the time; the caller adds the time.
 SliceHead add_head(TraceText& text, std::string_view name, std::string_view suffix, const SliceTrack& track) noexcept {
     SliceHead head{};
     head.begin = text.written().size();
     text.add(R"({"name": ")");
-    text.add_plain(name);
+    text.add(name);
     text.add(suffix);
+    head.behind_name = text.written().size();
     text.add(R"(", "cat": "cinnabar", "ph": ")");
     head.phase = text.written().size();
     text.add(R"(b", "id2": {"local": "0x)");
     text.add_hex(track.lane);
-    text.add(R"("}, "pid": )");
-    text.add_number(track.process);
-    text.add(R"(, "tid": )");
-    text.add_number(track.process);
-    text.add(R"(, "ts": )");
+    text.add(track.process);
+    head.end = text.written().size();
+    return head;
+}
+
+// The head of another slice of the span.
+SliceHead add_head(TraceText& text, const PartName& name, const SliceHead& of_span) noexcept {
+    SliceHead head{};
+    head.begin = text.written().size();
+    text.add(R"({"name": ")");
+    text.add_padded(name.text, name.size);
+    head.behind_name = text.written().size();
+    text.repeat(of_span.behind_name, of_span.end);
+    head.phase = head.behind_name + (of_span.phase - of_span.behind_name);
     head.end = text.written().size();
     return head;
 }
 
 void add_end(TraceText& text, const SliceHead& head, std::uint64_t at_us) noexcept {
     text.add(",\n");
-    text.repeat(head.begin, head.end, head.phase, 'e');
-    text.add_number(at_us);
+    const std::size_t begin = text.written().size();
+    text.repeat(head.begin, head.end);
+    text.change(begin + (head.phase - head.begin), 'e');
+    text.add_time(at_us);
     text.add("}");
 }
 
@@ -117,28 +137,28 @@ void add_flow(TraceText& text, const SpanRecord& span) noexcept {
 
 // Draws the phases one after the other, from the beginning of the call to its end: transfers after the rest of their
 // handler's time, whenever they ran.
-void add_phases(TraceText& text, const SpanRecord& span, const SliceTrack& track) noexcept {
+void add_phases(TraceText& text, const SpanRecord& span, const SliceHead& of_span) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
         const std::uint64_t part_us = std::min(span.parts_us[part], end_of(span) - at_us);
         if (part_us == 0) continue;
         text.add(",\n");
-        const SliceHead head = add_head(text, to_string(static_cast<CallPart>(part)), "", track);
-        text.add_number(at_us);
+        const SliceHead head = add_head(text, part_names[part], of_span);
+        text.add_time(at_us);
         text.add("}");
         at_us += part_us;
         add_end(text, head, at_us);
     }
 }
 
-void add_span(TraceText& text, const SpanRecord& span, std::uint64_t drawn_us, std::string_view peer,
-              const SliceTrack& track) noexcept {
-    const SliceHead head = add_head(text, span.name, suffixes[static_cast<std::size_t>(span.kind)], track);
-    text.add_number(drawn_us);
+void add_span(TraceText& text, const SpanRecord& span, std::uint64_t drawn_us, std::string_view name,
+              std::string_view peer, const SliceTrack& track) noexcept {
+    const SliceHead head = add_head(text, name, suffixes[static_cast<std::size_t>(span.kind)], place);
+    text.add_time(drawn_us);
     add_flow(text, span);
     add_arguments(text, span, peer);
     text.add("}");
-    if (is_timed(span)) add_phases(text, span, track);
+    if (is_timed(span)) add_phases(text, span, head);
     add_end(text, head, end_of(span));
 }
 
@@ -149,7 +169,8 @@ std::string process_name() {
     return TraceText::plain(std::string(program_invocation_short_name) + " on " + host.data());
 }
 
-void add_process_name(TraceText& text, std::uint64_t process, std::string_view name) noexcept {
+void add_process_name(TraceText& text, std::string_view name) noexcept {
+    const auto process = static_cast<std::uint64_t>(::getpid());
     text.add(R"({"name": "process_name", "ph": "M", "pid": )");
     text.add_number(process);
     text.add(R"(, "tid": )");
@@ -157,6 +178,12 @@ void add_process_name(TraceText& text, std::uint64_t process, std::string_view n
     text.add(R"(, "args": {"name": ")");
     text.add(name);
     text.add(R"("}})");
+}
+
+// What each event has from behind its lane up to its time.
+std::string process_of_events() {
+    const std::string process = std::to_string(::getpid());
+    return R"("}, "pid": )" + process + R"(, "tid": )" + process + R"(, "ts": )";
 }
 
 // The order of spans that began at the same time: viewers take the one that comes first in the file for the parent.
@@ -178,7 +205,8 @@ TraceFile::TraceFile(UniqueFd file, SpanExporterOptions options, TimeSource& clo
     : SpanExporter(options, clock),
       file_(std::move(file)),
       text_(std::make_unique_for_overwrite<TraceText>()),
-      lanes_(std::make_unique<TraceLanes>()) {}
+      lanes_(std::make_unique<TraceLanes>()),
+      names_(std::make_unique<TraceNames>()) {}
 
 TraceFile::~TraceFile() {
     finish();
@@ -204,38 +232,41 @@ void TraceFile::write_text() noexcept {
     text_->clear();
 }
 
+// Spans come in the order in which they ended, so few of them are out of place.
 void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
-    order_.resize(spans.size());
-    std::iota(order_.begin(), order_.end(), 0u);
-    std::sort(order_.begin(), order_.end(), [&](std::uint32_t left, std::uint32_t right) {
-        const auto key = [&](std::uint32_t i) { return std::tuple(spans[i].began_unix_us, rank_of(spans[i]), i); };
-        return key(left) < key(right);
-    });
+    const auto before = [&](std::uint32_t left, std::uint32_t right) {
+        const SpanRecord& one = spans[left];
+        const SpanRecord& other = spans[right];
+        if (one.began_unix_us != other.began_unix_us) return one.began_unix_us < other.began_unix_us;
+        return rank_of(one) < rank_of(other);
+    };
+    order_.clear();
+    for (std::uint32_t i = 0; i < spans.size(); ++i) {
+        const bool last = order_.empty() || !before(i, order_.back());
+        order_.insert(last ? order_.end() : std::upper_bound(order_.begin(), order_.end(), i, before), i);
+    }
 }
 
-void TraceFile::add(const SpanRecord& span, std::uint64_t process) {
+void TraceFile::add(const SpanRecord& span) {
     if (text_->room() < span_bytes_max) write_text();
-    if (!(span.peer == peer_)) {
-        peer_ = span.peer;
-        peer_name_ = peer_.empty() ? std::string() : TraceText::plain(peer_.log_name());
-    }
     // Spans that this handler is the parent of may already be in the file, and may have begun in the same microsecond.
     // The handler is drawn from one microsecond earlier, or viewers would not take it for the parent.
     const bool late = span.kind == SpanKind::handler && span.began_unix_us <= written_until_us_;
     text_->add(",\n");
-    add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), peer_name_, {process, lanes_->lane_of(span)});
+    add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), names_->of_rpc(span.name), names_->of_peer(span.peer),
+             {process_, lanes_->lane_of(span)});
     ++unwritten_;
 }
 
 // Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
-    const auto process = static_cast<std::uint64_t>(::getpid());
+    process_ = process_of_events();
     if (!std::exchange(begun_, true)) {
         text_->add("[\n");
-        add_process_name(*text_, process, process_name());
+        add_process_name(*text_, process_name());
     }
     put_in_order(spans);
-    for (const std::uint32_t each : order_) add(spans[each], process);
+    for (const std::uint32_t each : order_) add(spans[each]);
     for (const SpanRecord& span : spans) written_until_us_ = std::max(written_until_us_, end_of(span));
     write_text();
 }

@@ -33,35 +33,75 @@ class TraceText {
         write_hex(end(), number);
         used_ += 16;
     }
+    // Small numbers in the fewest instructions.
     void add_number(std::uint64_t number) noexcept {
-        used_ = static_cast<std::size_t>(std::to_chars(end(), text_.data() + text_.size(), number).ptr - text_.data());
+        if (number >= 10'000) {
+            used_ =
+                static_cast<std::size_t>(std::to_chars(end(), text_.data() + text_.size(), number).ptr - text_.data());
+            return;
+        }
+        const auto small = static_cast<std::uint32_t>(number);
+        std::array<char, 4> digits{};
+        write_two(digits.data(), small / 100);
+        write_two(digits.data() + 2, small % 100);
+        const std::size_t count = small < 10 ? 1 : small < 100 ? 2 : small < 1'000 ? 3 : 4;
+        std::memcpy(end(), &digits[4 - count], count);
+        used_ += count;
+    }
+    // A time since 1970. The digits of its second are kept, since most times are of the same second as the one before.
+    void add_time(std::uint64_t us) noexcept {
+        const std::uint64_t second = us / 1'000'000;
+        if (second != second_) keep_second(second);
+        std::memcpy(end(), second_text_.data(), second_text_.size());
+        char* const to = end() + second_digits_;
+        const auto rest = static_cast<std::uint32_t>(us - second * 1'000'000);
+        write_two(to, rest / 10'000);
+        write_two(to + 2, rest / 100 % 100);
+        write_two(to + 4, rest % 100);
+        used_ += second_digits_ + 6;
     }
     // Peers choose names and addresses, so all characters that would need escaping are dropped, and so is everything
-    // beyond plain_max.
-    void add_plain(std::string_view text) noexcept {
-        for (const char c : text.substr(0, plain_max)) {
-            text_[used_] = c;
-            used_ += is_plain(c) ? 1u : 0u;
-        }
-    }
-    // As add_plain(), but drops characters before it truncates.
+    // beyond plain_max. cut: it is dropped before those characters.
     [[nodiscard]] static std::string plain(std::string text) noexcept {
         std::erase_if(text, [](char c) { return !is_plain(c); });
         text.resize(std::min(text.size(), plain_max));
         return text;
     }
-    // Appends a copy of the text from `begin` to `end`, with the character at `change` replaced.
-    void repeat(std::size_t begin, std::size_t end, std::size_t change, char replacement) noexcept {
-        const std::size_t to = used_;
-        add(written().substr(begin, end - begin));
-        text_[to + change - begin] = replacement;
+    [[nodiscard]] static std::string cut(std::string_view text) {
+        return plain(std::string(text.substr(0, plain_max)));
     }
+    // As add(), of a text in 24 characters, which are copied at once.
+    void add_padded(const char (&text)[24], std::size_t size) noexcept {
+        std::memcpy(end(), text, sizeof text);
+        used_ += size;
+    }
+    // Appends a copy of the text from `begin` to `end`.
+    void repeat(std::size_t begin, std::size_t end) noexcept { add({text_.data() + begin, end - begin}); }
+    void change(std::size_t at, char to) noexcept { text_[at] = to; }
 
   private:
     [[nodiscard]] static bool is_plain(char c) noexcept { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
     [[nodiscard]] char* end() noexcept { return text_.data() + used_; }
+    static void write_two(char* to, std::uint32_t number) noexcept {
+        static constexpr auto pairs = [] {
+            std::array<char, 200> all{};
+            for (std::size_t i = 0; i < all.size(); ++i)
+                all[i] = static_cast<char>('0' + (i % 2 == 0 ? i / 20 : i / 2 % 10));
+            return all;
+        }();
+        std::memcpy(to, &pairs[number * 2], 2);
+    }
+    [[gnu::cold, gnu::noinline]] void keep_second(std::uint64_t second) noexcept {
+        second_ = second;
+        char* const begin = second_text_.data();
+        second_digits_ =
+            static_cast<std::size_t>(std::to_chars(begin, begin + second_text_.size(), second).ptr - begin);
+    }
 
     std::size_t used_ = 0;
+    std::uint64_t second_ = ~std::uint64_t{0};
+    std::array<char, 16> second_text_{};
+    std::size_t second_digits_ = 0;
     std::array<char, 64 << 10> text_;  // uninitialized until it is used
 };
 

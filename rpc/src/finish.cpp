@@ -43,6 +43,7 @@ void Call::way_back_until(TimeUs ended) noexcept {
     const std::uint32_t transfers_us = detail::lower_time(noted_opened_us_);
     const TimeUs before = left_us() + detail::upper_time(sent_us_) + for_credit_us_ + in_handler_us_ + transfers_us;
     noted_opened_us_ = detail::two_times(detail::short_time(ended - std::min(before, ended)), transfers_us);
+    times_came(ended);
 }
 
 void Origin::tell_why_lost(Call& call, const na::Peer& peer) noexcept {

@@ -95,7 +95,7 @@ void encode_request(const RequestHeader& header, Bytes out) noexcept;
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept;
 // Appends the times after the payload of a reply with flag_times; encode_reply() does not.
 void encode_times(const TargetTimes& times, Bytes out) noexcept;
-// Requires: decode_reply() has found flag_times in it.
+// Those at the end of a reply. Requires: decode_reply() has found flag_times in it.
 [[nodiscard]] TargetTimes decode_times(ConstBytes reply) noexcept;
 // protocol: cut short, unknown flags or kind, or a payload size that does not match the frame. bad_checksum.
 [[nodiscard]] Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;

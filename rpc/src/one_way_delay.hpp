@@ -20,15 +20,10 @@ class OneWayDelay {
     // `sent` and `received` are times of this side, `came` and `answered` of the other one. Returns for how long the
     // request was on its way; 0 to about 71 minutes.
     [[nodiscard]] std::uint32_t there_us(TimeUs sent, TimeUs came, TimeUs answered, TimeUs received) noexcept {
-        if (received - since_ >= window_us) [[unlikely]]
-            begin_window(received);
         // Differences are taken of unsigned numbers: a peer may claim any time.
         const std::uint64_t there = came - sent;
         const std::uint64_t back = received - answered;
-        const bool fast_there = static_cast<std::int64_t>(there) < now_.there;
-        const bool fast_back = static_cast<std::int64_t>(back) < now_.back;
-        if (fast_there || fast_back) [[unlikely]]
-            learn(there, back);
+        if (tells_more(there, back, received)) learn(there, back, received);
         const std::uint64_t took = there - ahead_;
         constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
         if (took > most) [[unlikely]]
@@ -36,18 +31,27 @@ class OneWayDelay {
         return static_cast<std::uint32_t>(took);
     }
 
+    // The two steps of there_us(), of the differences of the clocks: whether these messages have to be learned from,
+    // and how far the other side's clock is ahead.
+    [[nodiscard]] bool tells_more(TimeUs there, TimeUs back, TimeUs received) const noexcept {
+        return received >= until_ || static_cast<std::int64_t>(there) < now_.there ||
+               static_cast<std::int64_t>(back) < now_.back;
+    }
+    [[nodiscard]] TimeUs ahead() const noexcept { return ahead_; }
+
   private:
     struct Fastest {
         std::int64_t there = std::numeric_limits<std::int64_t>::max();
         std::int64_t back = std::numeric_limits<std::int64_t>::max();
     };
 
-    [[gnu::noinline]] void begin_window(TimeUs received) noexcept {
-        before_ = received - since_ < 2 * window_us ? now_ : Fastest();
+    void begin_window(TimeUs received) noexcept {
+        before_ = received - until_ < window_us ? now_ : Fastest();
         now_ = Fastest();
-        since_ = received;
+        until_ = received + window_us;
     }
-    [[gnu::noinline]] void learn(std::uint64_t there, std::uint64_t back) noexcept {
+    [[gnu::noinline]] void learn(std::uint64_t there, std::uint64_t back, TimeUs received) noexcept {
+        if (received >= until_) begin_window(received);
         now_.there = std::min(now_.there, static_cast<std::int64_t>(there));
         now_.back = std::min(now_.back, static_cast<std::int64_t>(back));
         const auto least_there = static_cast<std::uint64_t>(std::min(now_.there, before_.there));
@@ -55,7 +59,7 @@ class OneWayDelay {
         ahead_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(least_there - least_back) / 2);
     }
 
-    TimeUs since_ = 0;         // of now_
+    TimeUs until_ = 0;         // of now_
     std::uint64_t ahead_ = 0;  // how far the other side's clock is ahead; behind: the complement
     Fastest now_;
     Fastest before_;  // of the window before

@@ -8,13 +8,12 @@
 #include "control_queue.hpp"
 #include "credits.hpp"
 #include "frame.hpp"
-#include "one_way_delay.hpp"
 #include "shared_budget.hpp"
+#include "timed_calls.hpp"
 #include "verdicts.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
-#include <cinnabar/rpc/peer_times.hpp>
 #include <cinnabar/rpc/request.hpp>
 
 #include <atomic>
@@ -29,12 +28,6 @@ enum class Leaving : std::uint8_t {
     no,
     asked,  // the peer was asked to close it
     gone,   // this side has closed it, and the event of its loss will follow
-};
-
-// The times of the calls on one connection that were timed and answered.
-struct TimedCalls {
-    PeerTimes times;
-    OneWayDelay ways;
 };
 
 struct PeerBook : PoolSlot {

@@ -103,7 +103,8 @@ class PlainReply {
     // Requires: there is room for the times after the reply, which has this many bytes.
     static void add_times(std::byte* at, std::size_t bytes, const TargetTimes& times) noexcept {
         detail::store(at + 2, flag_times);
-        detail::store(at + bytes, detail::two_times(times.handled_us, times.waited_us));
+        detail::store(at + bytes, times.waited_us);
+        detail::store(at + bytes + 4, times.handled_us);
         detail::store(at + bytes + 8, times.transfers_us);
         detail::store(at + bytes + 12, times.came_us);
     }

@@ -67,13 +67,30 @@ ConstBytes Serving::write_timed_reply(Request& request, ReplyHeader& header) con
     return {request.message_->payload, bytes};
 }
 
-// Adds the times to an encoded plain reply, unless the message has no room for them. A request on the fast path has
-// had no transfers.
-ConstBytes Serving::add_times(const Request& request, ConstBytes reply) const noexcept {
+// For add_times(): the clock has to be read, a time is long, or the message has no room for the times.
+ConstBytes Serving::add_unusual_times(Request& request, ConstBytes reply) const noexcept {
     const na::Message& message = *request.message_;
     const std::size_t bytes = reply.size() + times_bytes;
     if (bytes > message.payload_bytes_max) return reply;
     PlainReply::add_times(message.payload, reply.size(), times_of(request, false));
+    return {message.payload, bytes};
+}
+
+// Adds the times to an encoded plain reply, unless the message has no room for them. A request on the fast path has had
+// no transfers. Not inlined, because few requests are timed.
+ConstBytes Serving::add_times(Request& request, ConstBytes reply) const noexcept {
+    const na::Message& message = *request.message_;
+    const TimeUs ended = request.ended_us_;
+    const TimeUs answered = std::max(ended, core_.na->now_us());  // see times_of()
+    const TimeUs waited = request.handler_us_ - request.came_us_;
+    const TimeUs handled = answered - request.handler_us_;
+    const std::size_t bytes = reply.size() + times_bytes;
+    if (ended == 0 || ((waited | handled) >> 32) != 0 || bytes > message.payload_bytes_max) [[unlikely]]
+        return add_unusual_times(request, reply);
+    request.asks_.bits &= static_cast<std::uint8_t>(~RequestAsks::times);  // the next request need not reset it
+    PlainReply::add_times(message.payload, reply.size(),
+                          {static_cast<std::uint32_t>(waited), static_cast<std::uint32_t>(handled), 0,
+                           request.came_us_ - request.book_->opened});
     return {message.payload, bytes};
 }
 

@@ -48,11 +48,13 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
 }
 
 // Takes the times of a call that take_times() leaves to this function: the first timed call to a peer, a call that
-// waited for its connection or for a credit, a long one, and one whose times contradict each other. Limits what the
-// target claims.
-void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
+// waited for its connection or for a credit, a long one, one whose times contradict each other, and one whose messages
+// were the fastest. Limits what the target claims.
+void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes target_times) noexcept {
+    const bool waits = call.times_ == Call::Times::asked || call.times_ == Call::Times::asked_late;
+    if (!waits || !call.args.timed || call.began_us == 0) return;
     TimedCalls* const timed = book.timed ? book.timed.get() : begin_timing(book);
-    const TargetTimes target = decode_times(reply);
+    const TargetTimes target = decode_times(target_times);
     const TimeUs answered = target.came_us + target.waited_us + target.handled_us;
     CallTimes times;
     times.made = call.began_us;
@@ -71,37 +73,42 @@ void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) n
     call.for_credit_us_ = part(CallPart::for_handler);
     call.in_handler_us_ = part(CallPart::in_handler);
     call.noted_opened_us_ = detail::two_times(part(CallPart::wire_back), part(CallPart::in_transfers));
-    if (timed) timed->times.count(parts, whole_of(times));
+    call.times_came(times.answered);
+    if (timed) timed->count(parts, whole_of(times));
 }
 
-// Inlined: its callers have already saved the registers that it needs.
-[[gnu::always_inline]] inline void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply,
+// Inlined: its callers have already saved the registers that it needs. `target_times`: of times_bytes.
+[[gnu::always_inline]] inline void Replies::take_times(PeerBook& book, Call& call, ConstBytes target_times,
                                                        TimeUs now) noexcept {
-    const TimeUs made = call.began_us;
-    if (made == 0 || !call.args.timed || call.times_came_) return;
-    call.times_came_ = true;
     TimedCalls* const timed = book.timed.get();
-    if (!timed || book.opened > made || call.was_queued()) [[unlikely]]
-        return take_unusual_times(book, call, reply);
+    const TimeUs made = call.began_us;
+    if (call.times_ != Call::Times::asked || !call.args.timed || !timed || book.opened > made) [[unlikely]]
+        return take_unusual_times(book, call, target_times);
     const TimeUs sent = call.sent_us_;
-    const TargetTimes target = decode_times(reply);
-    const TimeUs waited = target.waited_us;
-    const TimeUs transfers = target.transfers_us;
-    const TimeUs at_target = waited + target.handled_us;
-    const TimeUs queued = sent - made;
-    const TimeUs there = timed->ways.there_us(sent, target.came_us, target.came_us + at_target, now);
-    const TimeUs in_handler = target.handled_us - transfers;
-    const TimeUs back = now - sent - at_target - there;
-    // A difference below zero is a very large number. If none is, the parts add up to the whole, and none is longer:
-    // not `waited` and `transfers`, either.
-    if (((queued | there | in_handler | back | (now - made)) >> usual_time_bits) != 0) [[unlikely]]
-        return take_unusual_times(book, call, reply);
+    const std::byte* const at = target_times.data();
+    const auto came = detail::load<TimeUs>(at + 12);
+    const TimeUs there = came - sent;
+    const TimeUs back = now - came - detail::load<std::uint32_t>(at) - detail::load<std::uint32_t>(at + 4);
+    if (timed->ways.tells_more(there, back, now)) [[unlikely]]
+        return take_unusual_times(book, call, target_times);
+    // Numbers of 32 bits, two in each word. If each is below 2^24, they add up to the whole, as they do modulo 2^32.
+    const auto in_words = [](TimeUs lower, TimeUs upper) { return static_cast<std::uint32_t>(lower) | upper << 32; };
+    const TimeUs ahead = timed->ways.ahead();
+    const TimeUs transfers = detail::load<std::uint32_t>(at + 8);
+    const TimeUs first = in_words(sent - made, there - ahead);
+    const TimeUs second = detail::load<std::uint64_t>(at) - (transfers << 32);  // the handler's time without transfers
+    const TimeUs third = in_words(transfers, back + ahead);
+    const TimeUs whole = now - made;
+    constexpr TimeUs beyond = (~TimeUs{0} << usual_time_bits & ~std::uint32_t{0}) * (TimeUs{1} | TimeUs{1} << 32);
+    if (((first | second | third) & beyond) != 0 || (whole >> usual_time_bits) != 0) [[unlikely]]
+        return take_unusual_times(book, call, target_times);
+    call.times_ = Call::Times::usual;
     call.queued_us_ = 0;
-    call.sent_us_ = queued | there << 32;
-    call.for_credit_us_ = target.waited_us;
-    call.in_handler_us_ = static_cast<std::uint32_t>(in_handler);
-    call.noted_opened_us_ = transfers | back << 32;
-    timed->times.count_usual({call.sent_us_, waited | in_handler << 32, call.noted_opened_us_, now - made});
+    call.sent_us_ = first;
+    call.for_credit_us_ = detail::lower_time(second);
+    call.in_handler_us_ = detail::upper_time(second);
+    call.noted_opened_us_ = third;
+    timed->count_usual({first, second, third, whole << 32});
 }
 
 // Handles the answer to a call of the fast path, if its result is small. Any other answer: returns false, and changes
@@ -117,7 +124,7 @@ void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) n
     if (!copy_small(call, {frame.payload(), frame.payload_bytes()}, call.use_.output)) [[unlikely]]
         return false;
     const TimeUs now = core_.na->now_us();
-    if (timed) take_times(book, call, arrival.bytes, now);
+    if (timed) take_times(book, call, {frame.payload() + frame.payload_bytes(), times_bytes}, now);
     book.heard = now;
     book.bytes_received += frame.bytes();
     book.credits += frame.credits();
@@ -164,7 +171,8 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
     if (Call* const call = core_.origin.find(arrival.tag, book)) {
         if (call->use_.state == Call::State::sent) {
             if (decoded == Errc::ok) {
-                if ((header.flags & flag_times) != 0) take_times(*book, *call, arrival.bytes, book->heard);
+                if ((header.flags & flag_times) != 0)
+                    take_times(*book, *call, arrival.bytes.last(times_bytes), book->heard);
                 accept(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {

@@ -50,8 +50,8 @@ class Replies {
     [[nodiscard]] bool take_plain(PeerBook& book, na::Arrival& arrival, bool timed) noexcept;
     [[gnu::noinline]] void take_other(na::Arrival& arrival) noexcept;
     [[gnu::noinline]] void take_any(na::Arrival& arrival) noexcept;
-    void take_times(PeerBook& book, Call& call, ConstBytes reply, TimeUs now) noexcept;
-    [[gnu::cold, gnu::noinline]] void take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) noexcept;
+    void take_times(PeerBook& book, Call& call, ConstBytes target_times, TimeUs now) noexcept;
+    [[gnu::cold, gnu::noinline]] void take_unusual_times(PeerBook& book, Call& call, ConstBytes target_times) noexcept;
     [[nodiscard, gnu::cold, gnu::noinline]] static TimedCalls* begin_timing(PeerBook& book) noexcept;
     [[nodiscard]] static bool copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
     [[nodiscard]] Errc keep(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;

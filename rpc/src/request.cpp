@@ -155,6 +155,7 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     book.bytes_sent -= reply.size();
     account.take_back(credits);
     request.use_.credit_returned = true;
+    if (reply.size() != reply_header_bytes + request.output_bytes_) request.asks_.bits |= RequestAsks::times;
     core_.credits.watch_starving(book);
     return false;
 }

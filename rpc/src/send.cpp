@@ -48,7 +48,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     if (call.args.timed) [[unlikely]] {
         header.flags |= flag_times;
         call.sent_us_ = core_.na->clock().now_us();
-        call.times_came_ = false;
+        call.times_ = call.was_queued() ? Call::Times::asked_late : Call::Times::asked;
     }
     header.payload_bytes = call.input_bytes_;
     header.rpc = call.args.rpc;
@@ -75,7 +75,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     PlainRequest::ask_for_times(call.message_->payload);
     // hl has just read the clock for began_us, without which the time is not used.
     call.sent_us_ = std::max(call.began_us, core_.na->now_us());
-    call.times_came_ = false;
+    call.times_ = Call::Times::asked;
 }
 
 // Sends a plain request, if no other call is queued. False: the transport cannot take it now.

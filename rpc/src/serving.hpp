@@ -52,7 +52,9 @@ class Serving {
     // In post_reply.cpp.
     [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
     [[nodiscard]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
-    [[nodiscard, gnu::noinline]] ConstBytes add_times(const Request& request, ConstBytes reply) const noexcept;
+    [[nodiscard, gnu::cold, gnu::noinline]] ConstBytes add_unusual_times(Request& request,
+                                                                         ConstBytes reply) const noexcept;
+    [[nodiscard, gnu::noinline]] ConstBytes add_times(Request& request, ConstBytes reply) const noexcept;
     [[nodiscard]] TargetTimes times_of(const Request& request, bool whole_way) const noexcept;
     [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;

@@ -192,11 +192,11 @@ void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) c
     out.bytes_received = book.bytes_received;
     out.heard_us = book.heard;
     if (!book.timed) return;
-    const PeerTimes& times = book.timed->times;
-    out.timed = times.calls;
-    std::copy_n(times.sums_us.begin(), call_parts, out.parts_us.begin());
-    out.p50_us = times.quantile_us(PeerTimes::whole, 0.5);
-    out.p99_us = times.quantile_us(PeerTimes::whole, 0.99);
+    const TimedCalls& timed = *book.timed;
+    out.timed = timed.calls();
+    for (std::size_t part = 0; part < call_parts; ++part) out.parts_us[part] = timed.sum_us(part);
+    out.p50_us = timed.quantile_us(0.5);
+    out.p99_us = timed.quantile_us(0.99);
 }
 
 unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookCursor& cursor,
@@ -278,7 +278,7 @@ bool Context::peer_times(const na::Addr& to, PeerTimes& out) noexcept {
         if (core_->closed_ || to.empty()) return;
         for (std::uint32_t i = 0; const PeerBook* const book = core_->peers.books.at(i); ++i) {
             if (!book->peer || !book->timed || book->peer->addr() != to) continue;
-            out = book->timed->times;
+            out = book->timed->read();
             found = true;
         }
     });
@@ -290,7 +290,7 @@ bool Context::peer_times(const PeerSnapshot& of, PeerTimes& out) noexcept {
     core_->owned([&] {
         const PeerBook* const book = core_->peers.books.at(of.book);
         found = book && book->peer && book->timed && book->peer->addr() == of.addr;
-        if (found) out = book->timed->times;
+        if (found) out = book->timed->read();
     });
     return found;
 }

@@ -71,7 +71,11 @@ inline TimeUs Target::deadline_of(std::uint64_t time_left_us) const noexcept {
     constexpr unsigned known = RequestAsks::trace | RequestAsks::times | RequestAsks::unsampled;
     request.asks_.bits = static_cast<std::uint8_t>(flags >> 4 & known);
     request.trace_ = trace;
-    request.came_us_ = core_.na->now_us();
+    begin_times(request);
+}
+
+[[gnu::always_inline]] inline void Target::begin_times(Request& request) noexcept {
+    request.came_us_ = request.book_->heard;  // it was read when the message came
     request.handler_us_ = 0;
     request.ended_us_ = 0;
     request.transfers_us_ = 0;
@@ -132,8 +136,14 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     request.provider_ = frame.provider();
     request.shape_ = frame.shape();
     request.deadline_ = deadline_of(frame.time_left_us());
-    if (((flags & (flag_trace | flag_times)) | request.asks_.bits) != 0) [[unlikely]]
-        begin_unusual(request, frame);
+    if (((flags & (flag_trace | flag_times)) | request.asks_.bits) != 0) [[unlikely]] {
+        if (((flags & flag_trace) | request.asks_.bits) == 0) {
+            request.asks_.bits = RequestAsks::times;
+            begin_times(request);
+        } else {
+            begin_unusual(request, frame);
+        }
+    }
     if ((flags & flag_wants_credits) != 0) book.account.set_wants_credits(true);
 }
 

@@ -58,6 +58,7 @@ class Target {
     [[nodiscard]] TimeUs deadline_of(std::uint64_t time_left_us) const noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
     void describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept;
+    static void begin_times(Request& request) noexcept;
     [[gnu::noinline]] void begin_unusual(Request& request, PlainRequest frame) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;

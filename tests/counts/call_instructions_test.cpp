@@ -122,9 +122,40 @@ TEST(PhasesCost, IsAFewInstructions) {
     RecordProperty("phases.cost.64", std::to_string(some - none));
     RecordProperty("phases.cost.1", std::to_string(all - none));
     EXPECT_GT(some, none) << "none is timed?";
-    EXPECT_LE(some, none + 12);
-    EXPECT_LE(all, none + 460);  // nine parts, of the RPC and of the peer
+    EXPECT_LE(some, none + 9);
+    EXPECT_LE(all, none + 310);  // nine parts, of the RPC and of the peer
 }
+
+// trace.cost: what calls cost of which one in 100 is traced, on both sides and with the text of the spans; and what
+// those cost that are not.
+TEST(TraceCost, IsAFewInstructions) {
+    ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
+    constexpr unsigned long calls = 20'000;
+    const auto with = [](const char* traced) {
+        return each({"trace_cost", CINNABAR_TYPED_LOOP, "shm", 64, 0, 0, traced}, counts::instructions, calls);
+    };
+    const unsigned long none = with(" timed=0");
+    const unsigned long others = with(" timed=0 traced=1000000000");
+    const unsigned long some = with(" timed=0 traced=100");
+    RecordProperty("trace.cost.others", std::to_string(others - none));
+    RecordProperty("trace.cost.100", std::to_string(some - none));
+    EXPECT_LE(others, none + 20);
+    EXPECT_GT(some, others) << "none is traced?";
+    EXPECT_LE(some, none + 80);
+}
+
+#ifdef CINNABAR_PERF_LOOP
+// perf.self: what `cinnabar perf calls` does with each call beyond making it: fills it and looks at what comes back,
+// and records how long it took, twice.
+TEST(PerfCost, IsAFewInstructions) {
+    ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
+    const unsigned long bare = each({"perf_cost", CINNABAR_CALL_LOOP, "shm", 16, 0}, counts::instructions, 4'096);
+    const unsigned long measured = each({"perf_cost", CINNABAR_PERF_LOOP, "shm", 16, 0}, counts::instructions, 4'096);
+    RecordProperty("perf.cost", std::to_string(measured - bare));
+    EXPECT_GT(measured, bare);
+    EXPECT_LE(measured, bare + 180);
+}
+#endif
 
 const auto name_of = [](const auto& i) { return std::string(i.param.name); };
 INSTANTIATE_TEST_SUITE_P(Over, CallInstructions, testing::ValuesIn(bounds), name_of);

@@ -32,7 +32,17 @@ bool take_number(std::string_view& bytes, std::uint64_t& value) {
 
 }  // namespace
 
-Histogram::Histogram(unsigned bits) : bits_(bits), counts_(index_of(value_max) + 1) {}
+Histogram::Histogram(unsigned bits)
+    : bits_(bits),
+      shift_(53 - bits),
+      exact_below_(std::uint64_t{1} << (bits - 1)),
+      offset_(std::uint64_t{1023 + bits - 2} << (bits - 1)),
+      counts_(index_of(value_max) + 1) {}
+
+void Histogram::record_long(std::uint64_t nanoseconds) noexcept {
+    ++counts_.back();
+    sum_ += static_cast<double>(nanoseconds);
+}
 
 void Histogram::add(const Histogram& other) {
     CINNABAR_ASSERT(other.bits_ == bits_);

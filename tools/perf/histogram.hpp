@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/log_linear.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,12 +24,18 @@ class Histogram {
 
     explicit Histogram(unsigned bits = fine_bits);
 
-    void record(std::uint64_t nanoseconds) noexcept {
-        ++counts_[index_of(nanoseconds < value_max ? nanoseconds : value_max)];
+    // Inlined, so that a value that is recorded twice is converted once.
+    [[gnu::always_inline]] void record(std::uint64_t nanoseconds) noexcept {
         ++count_;
-        sum_ += static_cast<double>(nanoseconds);
         if (nanoseconds < min_) min_ = nanoseconds;
         if (nanoseconds > max_) max_ = nanoseconds;
+        if (nanoseconds > value_max) [[unlikely]]
+            return record_long(nanoseconds);
+        // As log_linear_bucket_of_short(), with the sum's floating-point number.
+        const auto value = static_cast<double>(static_cast<std::int64_t>(nanoseconds));
+        sum_ += value;
+        const std::uint64_t upper = std::bit_cast<std::uint64_t>(value) >> shift_;
+        ++counts_[nanoseconds < exact_below_ ? nanoseconds : upper - offset_];
     }
     // Requires: both have the same number of bits.
     void add(const Histogram& other);
@@ -57,12 +64,16 @@ class Histogram {
     [[nodiscard]] static std::optional<Histogram> decoded(std::string_view bytes, unsigned bits);
 
   private:
+    [[gnu::cold, gnu::noinline]] void record_long(std::uint64_t nanoseconds) noexcept;
     // Whether minimum and maximum fit the counts: they lie in the first and the last bucket that is not empty.
     [[nodiscard]] bool consistent() const noexcept;
     [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept { return log_linear_bucket(value, bits_); }
     [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept { return log_linear_to(index, bits_); }
 
     unsigned bits_;
+    unsigned shift_;  // to the exponent and the upper bits of a double, which are the bucket but for `offset_`
+    std::uint64_t exact_below_;  // smaller values have a bucket each
+    std::uint64_t offset_;
     std::vector<std::uint64_t> counts_;
     std::uint64_t count_ = 0;
     std::uint64_t min_ = ~std::uint64_t{0};

@@ -11,7 +11,10 @@ namespace cinnabar::tools::perf {
 namespace {
 
 constexpr unsigned callbacks_per_round = 64;
-constexpr std::uint64_t timed_one_in = 64;
+constexpr std::uint32_t timed_one_in = 64;
+// From the pattern of a call to that of the next. It is far from a multiple of the step within a pattern, so that bytes
+// of another call, or in another place, are found.
+constexpr std::uint64_t pattern_step = 0xbf58476d1ce4e5b9u;
 
 }  // namespace
 
@@ -19,11 +22,13 @@ Lane::Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan)
     : context_(context),
       peer_(std::move(peer)),
       plan_(plan),
+      end_ns_(plan.end_ns()),
+      deadline_us_(std::min(after(0, plan.deadline), time_never / 2)),
       repeats_(plan.repeats, LaneRepeat{Histogram(plan.latency_bits), Histogram(plan.latency_bits), 0, {}}),
       timeline_(plan.with_timeline ? Timeline(plan.measured_from_ns(), plan.repeats * plan.repeat_ns) : Timeline()),
       last_from_ns_(plan.measured_from_ns()),
       last_(repeats_.data()),
-      next_seed_(plan.seed << 40) {
+      next_pattern_(detail::first_word(plan.seed)) {
     if (plan.rate > 0) schedule_.emplace(plan.rate, plan.arrivals, plan.begin_ns, plan.seed);
     for (std::uint32_t i = 0; i < plan.depth; ++i) {
         slots_.push_back({this});
@@ -33,7 +38,7 @@ Lane::Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan)
 
 LaneRepeat* Lane::find_repeat(std::uint64_t at_ns) noexcept {
     const std::uint64_t from = plan_.measured_from_ns();
-    if (at_ns < from || at_ns >= plan_.end_ns()) return nullptr;
+    if (at_ns < from || at_ns >= end_ns_) return nullptr;
     const std::uint64_t index = (at_ns - from) / plan_.repeat_ns;
     last_from_ns_ = from + index * plan_.repeat_ns;
     last_ = &repeats_[static_cast<std::size_t>(index)];
@@ -45,49 +50,50 @@ Outcomes& Lane::outcomes_at(std::uint64_t at_ns) noexcept {
     return repeat ? repeat->outcomes : warm_up_;
 }
 
-Bytes Lane::room_of(rpc::Call& call, Errc& why) noexcept {
-    Bytes room = call.input_room();
-    if (room.size() < plan_.payload_bytes) why = call.grow_input(plan_.payload_bytes, room);
-    return why == Errc::ok ? room.first(plan_.payload_bytes) : Bytes();
-}
-
-Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) noexcept {
-    Errc why = Errc::ok;
-    rpc::Call* call = context_.make_call(peer_, why);
-    if (call) {
-        call->args.rpc = echo_id;
-        const TimeUs now_us = now / 1000;  // on the context's clock, which is the same, so it need not be read again
-        call->args.deadline = after(now_us, plan_.deadline);
-        slot.seed = ++next_seed_;
-        if (slot.seed % timed_one_in == 1) [[unlikely]] {
-            call->args.timed = true;
-            call->began_us = now_us;
-        }
-        const Bytes room = room_of(*call, why);
-        if (why == Errc::ok) {
-            fill_pattern(room, slot.seed);
-            why = call->forward(plan_.payload_bytes, &Lane::on_done, &slot);
-        }
-        if (why != Errc::ok) call->release();
-    }
-    if (why == Errc::ok) {
-        slot.call = call;
-        slot.planned_ns = planned_ns;
-        slot.sent_ns = now;
-        ++in_flight_;
-        return Sent::yes;
-    }
+Lane::Sent Lane::not_sent(rpc::Call* call, std::uint64_t planned_ns, Errc why) noexcept {
+    if (call) call->release();
     // This side's own tables are full; calls in flight will free entries.
     if (why == Errc::overloaded && in_flight_ > 0) return Sent::no_room;
     failed(planned_ns, why);
     return Sent::failed;
 }
 
+[[gnu::always_inline]] inline Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now,
+                                                    rpc::Call* over) noexcept {
+    Errc why = Errc::ok;
+    rpc::Call* const call = over ? context_.make_call_in_place_of(*over, peer_, why) : context_.make_call(peer_, why);
+    if (!call) [[unlikely]]
+        return not_sent(nullptr, planned_ns, why);
+    call->args.rpc = echo_id;
+    const TimeUs now_us = now / 1000;  // on the context's clock, which is the same, so it need not be read again
+    call->args.deadline = now_us + deadline_us_;
+    if (--calls_to_timed_ == 0) [[unlikely]] {
+        calls_to_timed_ = timed_one_in;
+        call->args.timed = true;
+        call->began_us = now_us;
+    }
+    Bytes room = call->input_room();
+    if (room.size() < plan_.payload_bytes) [[unlikely]] {
+        if (const Errc refused = call->grow_input(plan_.payload_bytes, room); refused != Errc::ok)
+            return not_sent(call, planned_ns, refused);
+    }
+    slot.pattern = next_pattern_ += pattern_step;
+    fill_pattern_from(room.first(plan_.payload_bytes), slot.pattern);
+    if (const Errc refused = call->forward(plan_.payload_bytes, &Lane::on_done, &slot); refused != Errc::ok)
+        [[unlikely]]
+        return not_sent(call, planned_ns, refused);
+    slot.call = call;
+    slot.planned_ns = planned_ns;
+    slot.sent_ns = now;
+    ++in_flight_;
+    return Sent::yes;
+}
+
 void Lane::start_due() noexcept {
     if (!schedule_) {
         if (free_.empty()) return;  // each call starts the next one (ended)
         const std::uint64_t now = now_ns();
-        if (now >= plan_.end_ns()) starting_ = false;
+        if (now >= end_ns_) starting_ = false;
         while (starting_ && !free_.empty() && send(*free_.back(), now, now) == Sent::yes) free_.pop_back();
         return;
     }
@@ -96,7 +102,7 @@ void Lane::start_due() noexcept {
         const std::uint64_t now = now_ns();
         // Late calls are still sent for as long as a call may take; calls left after that are counted as unsent.
         const auto grace = static_cast<std::uint64_t>(plan_.deadline.count()) * 1000;
-        if (planned >= plan_.end_ns() || now >= plan_.end_ns() + grace) {
+        if (planned >= end_ns_ || now >= end_ns_ + grace) {
             starting_ = false;
             return;
         }
@@ -109,7 +115,7 @@ void Lane::start_due() noexcept {
 }
 
 void Lane::count_unsent() noexcept {
-    for (; schedule_->next_ns() < plan_.end_ns(); schedule_->advance()) ++outcomes_at(schedule_->next_ns()).unsent;
+    for (; schedule_->next_ns() < end_ns_; schedule_->advance()) ++outcomes_at(schedule_->next_ns()).unsent;
 }
 
 bool Lane::turn() noexcept {
@@ -138,19 +144,34 @@ void Lane::stop() noexcept {
     }
 }
 
-void Lane::on_done(rpc::Call& call, void* user) noexcept {
-    auto& slot = *static_cast<Slot*>(user);
-    slot.lane->ended(slot, call);
+[[gnu::always_inline]] inline void Lane::add_latency(LaneRepeat& repeat, const Slot& slot, std::uint64_t now) noexcept {
+    ++repeat.outcomes.done;
+    repeat.latency.record(now - slot.planned_ns);
+    if (schedule_) repeat.from_sending.record(now - slot.sent_ns);
+    if (plan_.with_timeline) timeline_.record(slot.planned_ns, now - slot.planned_ns);
 }
 
-void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
+// Nearly always both times are in the repeat that was found last.
+[[gnu::always_inline]] inline void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
+    if (slot.planned_ns < last_from_ns_ || now - last_from_ns_ >= plan_.repeat_ns) [[unlikely]]
+        return count_beyond(slot, now);
+    ++last_->done_within;
+    add_latency(*last_, slot, now);
+}
+
+void Lane::count_beyond(const Slot& slot, std::uint64_t now) noexcept {
+    if (LaneRepeat* const within = repeat_at(now)) ++within->done_within;
+    if (LaneRepeat* const repeat = repeat_at(slot.planned_ns)) add_latency(*repeat, slot, now);
+}
+
+[[gnu::always_inline]] inline void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
     const std::uint64_t now = now_ns();
     slot.call = nullptr;
-    --in_flight_;
     const Errc result = call.result();
-    if (result != Errc::ok) {
+    const ConstBytes output = call.output();
+    if (result != Errc::ok) [[unlikely]] {
         if (!stopped_) failed(slot.planned_ns, result);
-    } else if (call.output().size() != plan_.payload_bytes || !has_pattern(call.output(), slot.seed)) {
+    } else if (output.size() != plan_.payload_bytes || !has_pattern_from(output, slot.pattern)) [[unlikely]] {
         ++outcomes_at(slot.planned_ns).wrong;
         failures_in_row_ = 0;
     } else {
@@ -159,20 +180,19 @@ void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
         if (call.args.timed) [[unlikely]]
             count_parts(slot, call, now / 1000);
     }
-    call.release();
-    // A closed loop sends the next call at once and reuses the time just read.
-    if (!schedule_ && starting_ && now < plan_.end_ns() && send(slot, now, now) == Sent::yes) return;
+    // A closed loop sends the next call at once, in place of this one, and reuses the time just read.
+    --in_flight_;
+    if (!schedule_ && starting_ && now < end_ns_) {
+        if (send(slot, now, now, &call) == Sent::yes) return;
+    } else {
+        call.release();
+    }
     free_.push_back(&slot);
 }
 
-void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
-    if (LaneRepeat* const within = repeat_at(now)) ++within->done_within;
-    LaneRepeat* const repeat = repeat_at(slot.planned_ns);
-    if (!repeat) return;
-    ++repeat->outcomes.done;
-    repeat->latency.record(now - slot.planned_ns);
-    if (schedule_) repeat->from_sending.record(now - slot.sent_ns);
-    if (plan_.with_timeline) timeline_.record(slot.planned_ns, now - slot.planned_ns);
+void Lane::on_done(rpc::Call& call, void* user) noexcept {
+    auto& slot = *static_cast<Slot*>(user);
+    slot.lane->ended(slot, call);
 }
 
 void Lane::count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept {

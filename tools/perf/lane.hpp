@@ -87,21 +87,24 @@ class Lane {
         rpc::Call* call = nullptr;  // in flight
         std::uint64_t planned_ns = 0;
         std::uint64_t sent_ns = 0;
-        std::uint64_t seed = 0;
+        std::uint64_t pattern = 0;  // the first word of what was sent
     };
     enum class Sent : std::uint8_t { yes, no_room, failed };
 
-    void start_due() noexcept;
+    [[gnu::noinline]] void start_due() noexcept;
     [[nodiscard]] bool goes_on() noexcept;
-    [[nodiscard]] Sent send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) noexcept;
-    [[nodiscard]] Bytes room_of(rpc::Call& call, Errc& why) noexcept;
+    // `over`: a call that has ended, which is released; null: none.
+    [[nodiscard]] Sent send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now,
+                            rpc::Call* over = nullptr) noexcept;
+    [[gnu::cold, gnu::noinline]] Sent not_sent(rpc::Call* call, std::uint64_t planned_ns, Errc why) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
     void ended(Slot& slot, rpc::Call& call) noexcept;
     void count(const Slot& slot, std::uint64_t now) noexcept;
+    [[gnu::noinline]] void count_beyond(const Slot& slot, std::uint64_t now) noexcept;
+    void add_latency(LaneRepeat& repeat, const Slot& slot, std::uint64_t now) noexcept;
     void count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept;
     void failed(std::uint64_t planned_ns, Errc code) noexcept;
-    // Null: the time is not in a repeat (warm-up). Twice a call, and nearly always the repeat found last, without a
-    // division.
+    // Null: the time is not in a repeat (warm-up). Nearly always it is in the repeat found last.
     [[nodiscard]] LaneRepeat* repeat_at(std::uint64_t at_ns) noexcept {
         return at_ns - last_from_ns_ < plan_.repeat_ns ? last_ : find_repeat(at_ns);
     }
@@ -112,6 +115,8 @@ class Lane {
     rpc::Context& context_;
     const na::Addr peer_;
     const LanePlan plan_;
+    const std::uint64_t end_ns_;
+    const TimeUs deadline_us_;
     std::optional<Schedule> schedule_;
     std::deque<Slot> slots_;
     std::vector<Slot*> free_;
@@ -120,7 +125,8 @@ class Lane {
     Timeline timeline_;
     std::uint64_t last_from_ns_;  // start of `last_`, the repeat found last
     LaneRepeat* last_;
-    std::uint64_t next_seed_;
+    std::uint64_t next_pattern_;
+    std::uint32_t calls_to_timed_ = 1;
     std::uint64_t timed_ = 0;
     hl::CallParts parts_us_{};
     std::uint32_t in_flight_ = 0;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <vector>
 
 namespace cinnabar::hl {
 namespace {
@@ -91,6 +92,46 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
     slice("waiting for the caller", 50, 250);
     expected += ",\n" + head("quotedname", 'e', lane_of_parent) + "250}\n]\n";
     EXPECT_EQ(relative(folder.get("trace.json")), expected);
+}
+
+TEST(TraceFile, NamesAllPhasesAsTheRestDoes) {
+    const support::Folder folder;
+    {
+        const auto file = TraceFile::make(folder.at("trace.json")).value();
+        Span span = small_span("call");
+        span.parts_us.fill(12);
+        file->ended(span);
+    }
+    const std::string text = folder.get("trace.json");
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        const std::string name(to_string(static_cast<CallPart>(part)));
+        EXPECT_NE(text.find(", \"us " + name + "\": 12"), std::string::npos) << name;
+        EXPECT_NE(text.find("{\"name\": \"" + name + "\", "), std::string::npos) << name;
+    }
+}
+
+// Numbers of each length, and a peer and a name that alternate with others.
+TEST(TraceFile, HoldsNumbersAndNamesOfAllLengths) {
+    const support::Folder folder;
+    constexpr std::uint64_t numbers[] = {1, 9, 10, 99, 100, 999, 1'000, 9'999, 10'000, 123'456, ~std::uint64_t{0}};
+    const std::vector<std::string> names{"a", "some.longer.name", "b"};
+    {
+        const auto file = TraceFile::make(folder.at("trace.json")).value();
+        for (const std::uint64_t number : numbers) {
+            Span span = small_span(names[number % names.size()]);
+            const na::Addr peer = na::Addr::parse("tcp://10.0.0.5:" + std::to_string(4'000 + number % 5)).value();
+            span.peer = &peer;
+            span.bytes = number;
+            file->ended(span);
+        }
+    }
+    const std::string text = folder.get("trace.json");
+    for (const std::uint64_t number : numbers) {
+        const std::string wanted = "\"tcp://10.0.0.5:" + std::to_string(4'000 + number % 5) +
+                                   "\", \"result\": \"ok\", \"bytes\": " + std::to_string(number) + "}";
+        EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
+        EXPECT_NE(text.find("{\"name\": \"" + names[number % names.size()] + "\", "), std::string::npos);
+    }
 }
 
 // Spans of one handler, whose span is 0xab.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "timed_calls.hpp"
+
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/rpc/peer_times.hpp>
 
@@ -89,9 +91,9 @@ TEST(PeerTimes, CountEachPartInItsBucket) {
     EXPECT_EQ(times.counts[PeerTimes::whole][log_linear_bucket(sum_of(parts), PeerTimes::bits)], 1u);
 }
 
-TEST(PeerTimes, UsualTimesAreCountedAlike) {
+TEST(TimedCalls, CountUsualTimesAlike) {
     Random random(2);
-    PeerTimes usual;
+    TimedCalls calls;
     PeerTimes wanted;
     for (unsigned i = 0; i < 2'000; ++i) {
         CallParts parts{};
@@ -100,14 +102,22 @@ TEST(PeerTimes, UsualTimesAreCountedAlike) {
         const TimeUs whole = sum_of(parts);
         ASSERT_LT(whole, TimeUs{1} << usual_time_bits);
         wanted.count(parts, whole);
+        if (random.chance(4)) {
+            calls.count(parts, whole);
+            continue;
+        }
         const auto short_part = [&](std::size_t part) { return static_cast<std::uint32_t>(parts[part]); };
-        usual.count_usual({detail::two_times(short_part(3), short_part(2)),
+        calls.count_usual({detail::two_times(short_part(3), short_part(2)),
                            detail::two_times(short_part(5), short_part(4)),
-                           detail::two_times(short_part(7), short_part(6)), whole});
+                           detail::two_times(short_part(7), short_part(6)), whole << 32});
     }
-    EXPECT_EQ(usual.calls, wanted.calls);
-    EXPECT_EQ(usual.sums_us, wanted.sums_us);
-    EXPECT_EQ(usual.counts, wanted.counts);
+    const PeerTimes counted = calls.read();
+    EXPECT_EQ(counted.calls, wanted.calls);
+    EXPECT_EQ(counted.sums_us, wanted.sums_us);
+    EXPECT_EQ(counted.counts, wanted.counts);
+    EXPECT_EQ(calls.calls(), wanted.calls);
+    EXPECT_EQ(calls.sum_us(PeerTimes::whole), wanted.sums_us[PeerTimes::whole]);
+    EXPECT_EQ(calls.quantile_us(0.5), wanted.quantile_us(PeerTimes::whole, 0.5));
 }
 
 TEST(PeerTimes, LongerTimesCountAsTheLongest) {

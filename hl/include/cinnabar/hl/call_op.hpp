@@ -118,9 +118,10 @@ class CINNABAR_API CallOp {
     // target's part.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
+    [[gnu::cold, gnu::noinline]] void count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept;
     // Makes it a call of this trace.
     void join(const TraceContext& trace) noexcept;
-    // Whether the call belongs to a trace or begins one.
+    // Whether the call belongs to a trace before it begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;

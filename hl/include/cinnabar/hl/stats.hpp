@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/eight_sums.hpp>
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/hl/histogram.hpp>
@@ -63,6 +64,7 @@ class RpcStats {
 
   private:
     [[nodiscard]] std::uint64_t add_usual(RpcCounts& out) const noexcept;
+    [[gnu::cold, gnu::noinline]] void count_elsewhere(const rpc::UsualParts& parts) noexcept;
 
     using Times = std::array<std::atomic<std::uint64_t>, Histogram::buckets>;
     struct Side {
@@ -85,9 +87,8 @@ class RpcStats {
         static constexpr std::size_t buckets = Histogram::bucket_of((TimeUs{1} << rpc::usual_time_bits) - 1) + 1;
 
         std::atomic<bool> taken{false};
-        std::uint64_t calls = 0;
+        EightSums sums_us;
         std::array<std::array<std::uint64_t, buckets>, parts> times{};
-        std::array<TimeUs, parts> sums_us{};
     };
     Side calls_;
     Side requests_;

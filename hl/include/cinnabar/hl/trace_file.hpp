@@ -18,6 +18,7 @@
 namespace cinnabar::hl {
 
 class TraceLanes;
+class TraceNames;
 class TraceText;
 
 class CINNABAR_API TraceFile final : public SpanExporter {
@@ -38,17 +39,17 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     [[nodiscard]] bool write(std::string_view text) noexcept;
     void write_text() noexcept;
     void put_in_order(const std::vector<SpanRecord>& spans);
-    void add(const SpanRecord& span, std::uint64_t process);
+    void add(const SpanRecord& span);
 
     UniqueFd file_;
     bool begun_ = false;
     std::unique_ptr<TraceText> text_;
     std::unique_ptr<TraceLanes> lanes_;
+    std::unique_ptr<TraceNames> names_;
+    std::string process_;                 // the text of each event that names this process
     std::vector<std::uint32_t> order_;    // the order in which the present spans are written, as indices
     std::uint64_t written_until_us_ = 0;  // when the last of the earlier spans ended
     std::uint64_t unwritten_ = 0;         // spans in the text
-    na::Addr peer_;                       // of the last span; the next one often has the same
-    std::string peer_name_;
     std::atomic<int> failure_{0};
 };
 

@@ -169,11 +169,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         out.handled_us = in_handler_us_ + out.transfers_us;
         return true;
     }
-    // As parts_of() its times, with `told`, in fewer instructions. False: times() has to be asked.
+    // As parts_of() its times, with `told`, in fewer instructions. False: times() has to be asked. Requires: result()
+    // is ok, and CallArgs::timed.
     [[nodiscard]] bool usual_parts(TimeUs told, UsualParts& out) const noexcept {
         const TimeUs for_caller = told - ended_us_;
-        const bool usual = (((ended_us_ - began_us) | for_caller) >> usual_time_bits) == 0 && queued_us_ == 0;
-        if (!usual || !has_times()) [[unlikely]]
+        if (times_ != Times::usual || (for_caller >> usual_time_bits) != 0) [[unlikely]]
             return false;
         out = {sent_us_, detail::two_times(in_handler_us_, for_credit_us_), noted_opened_us_, for_caller};
         return true;
@@ -205,6 +205,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     enum class State : std::uint8_t { idle, made, queued, sent, pulling, ended };
     // Which side may free the slot: the caller before forward() and after delivery (outside), the context in between.
     enum class Phase : std::uint8_t { outside, in_flight, abandoned };
+    // Of a call with args.timed, once it was sent: whether it was sent without being queued, and then, if times came
+    // with the answer, whether its parts are UsualParts.
+    enum class Times : std::uint8_t { none, asked, asked_late, usual, unusual };
 
     // The state of the present use of the slot; reset for the next use.
     struct Use {
@@ -241,11 +244,16 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     }
     [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == uses(); }
     // A call that was not sent may be in a slot whose last call was timed.
-    [[nodiscard]] bool has_times() const noexcept { return args.timed && use_.was_sent && times_came_; }
+    [[nodiscard]] bool has_times() const noexcept { return args.timed && use_.was_sent && times_ >= Times::usual; }
     // When it was sent. Requires: has_times().
     [[nodiscard]] TimeUs left_us() const noexcept {
         return began_us + detail::lower_time(queued_us_) + detail::upper_time(queued_us_) +
                detail::lower_time(sent_us_);
+    }
+    // Call once the parts of its time until `ended` are noted: all of them are part of that time.
+    void times_came(TimeUs ended) noexcept {
+        const bool usual = queued_us_ == 0 && ((ended - began_us) >> usual_time_bits) == 0;
+        times_ = usual ? Times::usual : Times::unusual;
     }
     [[gnu::cold]] void way_back_until(TimeUs ended) noexcept;
     [[nodiscard]] bool holds_message_only() const noexcept { return !whole_way_ || nothing_beside_message(); }
@@ -278,7 +286,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::atomic<Phase> phase_{Phase::outside};
     bool whole_way_ = false;  // uses, or has used, the slow path (the "whole way")
     bool free_after_cancel_ = false;
-    bool times_came_ = false;      // an answer with times was received
+    Times times_ = Times::none;    // may be that of an earlier use of the slot
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
     // When it was queued, if queued_use_ is uses(). If has_times(): connecting, for_credit. That is the first of the
@@ -310,13 +318,14 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // How long it waited for a credit, if args.timed and it was queued and sent. If has_times(): for_handler.
     std::uint32_t for_credit_us_ = 0;
     std::uint32_t in_handler_us_ = 0;  // if has_times()
+    // When its connection was made; time_never: it had none. Valid only if noted_use_ says so (below). If has_times():
+    // in_transfers, wire_back.
+    TimeUs noted_opened_us_ = 0;
 
     // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. If queued_use_, or
     // noted_use_, is not uses(), the values are left from an earlier use of the slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
-    // When its connection was made; time_never: it had none. If has_times(): in_transfers, wire_back.
-    TimeUs noted_opened_us_ = 0;
 };
 
 }  // namespace cinnabar::rpc

@@ -20,8 +20,6 @@ struct PeerTimes {
 
     // `all`: the sum of the parts.
     void count(const CallParts& parts, TimeUs all) noexcept;
-    // The same in fewer instructions, where for_caller is the sum of the others, and counts as the whole.
-    void count_usual(const UsualParts& parts) noexcept;
     CINNABAR_API void add(const PeerTimes& other) noexcept;
     // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1) of a CallPart, or of
     // the whole; 0 if nothing was counted.
