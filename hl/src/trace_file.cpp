@@ -153,7 +153,7 @@ void add_phases(TraceText& text, const SpanRecord& span, const SliceHead& of_spa
 
 void add_span(TraceText& text, const SpanRecord& span, std::uint64_t drawn_us, std::string_view name,
               std::string_view peer, const SliceTrack& track) noexcept {
-    const SliceHead head = add_head(text, name, suffixes[static_cast<std::size_t>(span.kind)], place);
+    const SliceHead head = add_head(text, name, suffixes[static_cast<std::size_t>(span.kind)], track);
     text.add_time(drawn_us);
     add_flow(text, span);
     add_arguments(text, span, peer);
