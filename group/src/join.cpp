@@ -314,10 +314,11 @@ hl::Task<Result<void>> begin_to_follow(std::shared_ptr<Core> core, std::vector<s
     co_return core->node.spawn(std::move(following));
 }
 
-// The same for all that start from this roster.
-std::uint64_t group_of(const Roster& roster, const GroupOptions& options) noexcept {
+// The same for all that start from these addresses, or from these lines. Lines have the random numbers of their
+// processes, so a second group of the same nodes is another one: a late call of the first would else run there.
+std::uint64_t group_of(const std::vector<std::string>& texts, const GroupOptions& options) noexcept {
     std::uint64_t id = rpc::rpc_id(options.name);
-    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
+    for (const std::string& text : texts) id = id * 31 + rpc::rpc_id(text);
     return id;
 }
 
@@ -390,7 +391,7 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
-    core->begin_member(group_of(roster, core->options), self, 1, roster.addresses.size(), {});
+    core->begin_member(group_of(roster.addresses, core->options), self, 1, roster.addresses.size(), {});
     CINNABAR_TRY_VOID(core->serve_members());
     CINNABAR_TRY_VOID(core->start_ticking());
     CINNABAR_TRY_VOID(Result<void>(node.spawn(look_for(core, std::move(roster)))));
@@ -426,7 +427,7 @@ Result<Group> Announcement::start(const std::vector<std::string>& lines, Rank se
         if (!late) all.put(rank, {1, 0, State::alive, claim.process, std::move(claim.profile)});
     }
     all.share();
-    core_->begin_member(group_of(roster, core_->options), self, 1, lines.size(), all, !late);
+    core_->begin_member(group_of(lines, core_->options), self, 1, lines.size(), all, !late);
     CINNABAR_TRY_VOID(core_->start_ticking());
     if (late) CINNABAR_TRY_VOID(Result<void>(core_->node.spawn(look_for(core_, std::move(roster)))));
     return std::move(group_);

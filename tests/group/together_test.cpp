@@ -41,6 +41,7 @@ class Together {
         std::unique_ptr<Node> node;
         std::optional<Announcement> announcement;
         std::optional<Group> group;
+        std::uint64_t announced = 0;  // how often
     };
 
     explicit Together(std::size_t processes) : processes_(processes) {
@@ -61,7 +62,9 @@ class Together {
         processes_[i].node = std::make_unique<Node>(Node::listen(address).value());
     }
     void announce(std::size_t i) {
-        processes_[i].announcement.emplace(Announcement::make(*processes_[i].node, options(i)).value());
+        group::GroupOptions of = options(i);
+        of.seed += 1000 * processes_[i].announced++;
+        processes_[i].announcement.emplace(Announcement::make(*processes_[i].node, of).value());
     }
     std::vector<std::string> announce_all() {
         std::vector<std::string> lines;
@@ -191,6 +194,33 @@ TEST(together, a_call_that_no_program_serves_fails_in_the_end) {
     all.run_for(2s);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->code(), Errc::no_such_rpc);
+}
+
+// A member of the first group, which has not heard that another one has left, calls it when it has begun a second one.
+TEST(together, a_second_group_of_the_same_nodes_runs_no_call_of_the_first) {
+    Together all(2);
+    const std::vector<std::string> lines = all.announce_all();
+    for (std::size_t i = 0; i < 2; ++i) all.start(i, lines);
+    all[0].group.reset();
+    all[0].announcement.reset();
+    all.announce(0);
+    const std::vector<std::string> next{all[0].announcement->line(), lines[1]};
+    ASSERT_NE(next[0], lines[0]);
+    std::optional<Result<int>> answer;
+    const auto asking = [&]() -> Task<void> {
+        auto call = all[1].group->call(one, 0, {.deadline = 30s});
+        answer.emplace(co_await call);
+    };
+    ASSERT_EQ(all[1].node->spawn(asking()), Errc::ok);
+    all.run_for(100ms);
+    EXPECT_FALSE(answer) << "it waits for the second group";
+    all.start(0, next);
+    int ran = 0;
+    all[0].group->serve(one, [&ran] { return ++ran; }).value();
+    all.run_for(1s);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->code(), Errc::peer_lost);
+    EXPECT_EQ(ran, 0);
 }
 
 // A member that left before those below it had been released would leave them to those above it, and in the end to the

@@ -31,7 +31,7 @@ class CINNABAR_API Announcement {
     [[nodiscard]] const std::string& line() const noexcept { return line_; }
     // Becomes member `self` of the group of those whose lines these are; all are present from the start. If one of them
     // has died since, it is found as any other dead member. Until this program serves an Rpc, calls of it wait for up
-    // to 5 s.
+    // to 5 s. The group is another one than any that the same nodes began before, by other lines.
     //
     // If lines[self] is another one than line(), this process was started again after the exchange: it looks for the
     // others and takes the next incarnation of its rank, as by Group::start().
