@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers a call at a member: runs the handler once and sends the result to every process that requests it.
+#include "bounded.hpp"
 #include "bulk_terms.hpp"
 #include "tree_run.hpp"
 
@@ -44,16 +45,33 @@ Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>
     return answer.unknown.empty() ? Answered::done : Answered::unknown;
 }
 
+// Whether this process knows its group, and its program serves the Rpc or has had its time to.
+bool is_ready(const Core& core, std::uint64_t group, rpc::RpcId rpc) {
+    if (!core.is_member()) return false;
+    return core.group() != group || core.served.find(rpc) || core.now_us() >= core.serves_by();
+}
+
+// How long a call waits for that. One with members below goes back to its caller early, which then calls them itself
+// and this process alone: they must not wait for a program that hangs.
+Microseconds patience(const std::vector<RankRun>& below, Microseconds left) {
+    return below.empty() ? longest_call : std::min(left / 8, Microseconds(1'000'000));
+}
+
 // A process that begins together with others may be called before it knows them, and before its program serves the Rpc.
-// One that joins may be called while it reads the view.
-hl::Task<void> until_served(std::shared_ptr<Core> core, rpc::RpcId rpc) {
-    Errc waited = co_await wait_for(core->node, core->begun);
-    while (waited == Errc::ok) {
-        const std::shared_ptr<Signal> added = core->served.next_added();
+// One that joins may be called while it reads the view. Waits for `span` at most. Otherwise than ok: the call is over.
+hl::Task<Errc> until_ready(std::shared_ptr<Core> core, std::uint64_t group, rpc::RpcId rpc, Microseconds span) {
+    const TimeUs longest = after(core->now_us(), span);
+    for (;;) {
+        const bool begun = core->begun->is_set();
+        const std::shared_ptr<Signal> next = begun ? core->served.next_added() : core->begun;
+        const TimeUs end = begun ? std::min(core->serves_by(), longest) : longest;
         const TimeUs now = core->now_us();
-        const TimeUs end = core->serves_by();
-        if (now >= end || core->closed() || core->served.find(rpc)) co_return;
-        waited = co_await wait_for(core->node, added, Microseconds(end - now));
+        if (now >= end || core->closed() || is_ready(*core, group, rpc)) co_return Errc::ok;
+        const Errc waited = co_await wait_for(core->node, next, Microseconds(end - now));
+        if (waited == Errc::ok) continue;
+        auto left = time_left(core);
+        const Microseconds rest = co_await left;
+        if (waited != Errc::timed_out || rest.count() == 0) co_return waited;
     }
 }
 
@@ -69,9 +87,17 @@ bool well_formed(const Terms& terms, bool has_below) {
 
 hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> incoming) {
     TreeRequest& request = *incoming;
-    if (!core->is_member() || !core->served.find(request.rpc)) {
-        auto preparing = until_served(core, request.rpc);
-        co_await preparing;
+    if (!is_ready(*core, request.group, request.rpc)) {
+        const Microseconds span = patience(request.below, incoming.time_left());
+        auto preparing = until_ready(core, request.group, request.rpc, span);
+        const Errc prepared = co_await preparing;
+        if (prepared != Errc::ok) co_return prepared;
+        if (!request.below.empty() && !core->closed() && !is_ready(*core, request.group, request.rpc)) {
+            TreeAnswer later;
+            later.answered = Answered::unknown;
+            later.time = core->clock.now().bits();
+            co_return later;
+        }
     }
     if (!core->is_member()) co_return Error(Errc::shutting_down, "this process is not a member yet");
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -194,6 +195,62 @@ TEST(together, a_call_that_no_program_serves_fails_in_the_end) {
     all.run_for(2s);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->code(), Errc::no_such_rpc);
+}
+
+// The members below it in the tree are called by its caller in its place.
+TEST(together, one_that_never_begins_and_one_that_never_serves_fail_alone) {
+    for (const bool begins : {false, true}) {
+        Together all(12);
+        const std::vector<std::string> lines = all.announce_all();
+        for (std::size_t i = 0; i < 12; ++i) {
+            if (i == 1 && !begins) continue;
+            all.start(i, lines);
+            if (i == 1) continue;
+            all[i]
+                .group
+                ->serve(
+                    one, [] { return 1; }, group::plus)
+                .value();
+        }
+        std::optional<Result<group::Reduced<int>>> sum;
+        const auto summing = [&]() -> Task<void> {
+            auto asking = all[0].group->reduce(one, group::plus, {.deadline = 3s, .tree = group::Tree::chain});
+            sum.emplace(co_await asking);
+        };
+        ASSERT_EQ(all[0].node->spawn(summing()), Errc::ok);
+        all.run_for(4s);
+        ASSERT_TRUE(sum && sum->ok()) << begins;
+        EXPECT_EQ((*sum)->value, 11) << begins;
+        ASSERT_EQ((*sum)->failures.size(), 1u) << begins;
+        EXPECT_EQ((*sum)->failures.front().rank, 1u) << begins;
+    }
+}
+
+TEST(together, a_call_that_is_canceled_while_it_waits_runs_nowhere) {
+    Together all(3);
+    const std::vector<std::string> lines = all.announce_all();
+    for (std::size_t i = 0; i < 3; ++i) all.start(i, lines);
+    int ran = 0;
+    const auto count = [&ran] { return ++ran; };
+    all[2].group->serve(one, count).value();
+    std::stop_source stop;
+    const std::stop_token token = stop.get_token();
+    const std::vector<Rank> both{1, 2};
+    std::optional<Result<group::Reached>> ended;
+    const auto asking = [&]() -> Task<void> {
+        auto call =
+            all[0].group->broadcast(one, {.deadline = 30s, .stop = &token, .only = both, .tree = group::Tree::chain});
+        ended.emplace(co_await call);
+    };
+    ASSERT_EQ(all[0].node->spawn(asking()), Errc::ok);
+    all.run_for(100ms);
+    stop.request_stop();
+    all.run_for(2s);
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(ran, 0);
+    all[1].group->serve(one, count).value();
+    all.run_for(2s);
+    EXPECT_EQ(ran, 0);
 }
 
 // A member of the first group, which has not heard that another one has left, calls it when it has begun a second one.
