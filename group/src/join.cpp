@@ -415,6 +415,7 @@ Result<Announcement> Announcement::make(hl::NodeRef node, GroupOptions options) 
 }
 
 Result<Group> Announcement::start(const std::vector<std::string>& lines, Rank self) && {
+    if (core_->is_member()) return Error(Errc::exists, "this process has begun with its announcement already");
     if (self >= lines.size() || lines.size() > core_->options.swim.members_max)
         return Error(Errc::invalid_argument, "there is no line for the rank, or there are more than members_max");
     const bool late = lines[self] != line_;

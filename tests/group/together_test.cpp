@@ -280,6 +280,25 @@ TEST(together, a_second_group_of_the_same_nodes_runs_no_call_of_the_first) {
     EXPECT_EQ(ran, 0);
 }
 
+TEST(together, an_announcement_begins_once_and_what_waits_for_one_that_is_dropped_fails) {
+    Together all(2);
+    const std::vector<std::string> lines = all.announce_all();
+    all.start(0, lines);
+    EXPECT_EQ(std::move(*all[0].announcement).start(lines, 0).code(), Errc::exists);
+    std::optional<Result<int>> answer;
+    const auto asking = [&]() -> Task<void> {
+        auto call = all[0].group->call(one, 1, {.deadline = 30s});
+        answer.emplace(co_await call);
+    };
+    ASSERT_EQ(all[0].node->spawn(asking()), Errc::ok);
+    all.run_for(100ms);
+    EXPECT_FALSE(answer);
+    all[1].announcement.reset();
+    all.run_for(100ms);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->code(), Errc::peer_lost);
+}
+
 // A member that left before those below it had been released would leave them to those above it, and in the end to the
 // first.
 TEST(together, members_that_leave_right_after_a_barrier_leave_no_work_to_the_first) {

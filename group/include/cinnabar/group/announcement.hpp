@@ -37,6 +37,7 @@ class CINNABAR_API Announcement {
     // others and takes the next incarnation of its rank, as by Group::start().
     //
     // protocol: a line is malformed. invalid_argument: there is no line for `self`, or there are more than members_max.
+    // exists: it has begun already. After the first two, it may be tried again with other lines.
     [[nodiscard]] Result<Group> start(const std::vector<std::string>& lines, Rank self) &&;
 
   private:
