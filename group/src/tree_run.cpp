@@ -136,8 +136,10 @@ bool TreeRun::runs_after_below() const {
 
 // Waits for a quarter of the time and a period at most: a member that hangs does not keep those above it for longer.
 hl::Task<void> TreeRun::run_after(std::shared_ptr<Signal> below_ended, Microseconds span) {
+    const TimeUs end = after(core_->now_us(), span);
     (void)co_await wait_for(core_->node, std::move(below_ended), std::min(span / 4, core_->options.swim.period));
-    auto running = run_handler(span);
+    const TimeUs now = core_->now_us();
+    auto running = run_handler(Microseconds(end > now ? end - now : 0));
     co_await running;
 }
 
