@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The quotas of callers: what each caller with a quota has in progress (caller_totals.hpp), and how much of that a
-// context allows. Owner of the context only, unless it says otherwise.
+// context allows. What exceeds a quota is refused at once and never queued; the calls that wait for a quota are those
+// of a Caller, at the origin (hl/src/outgoing_quota.hpp). Owner of the context only, unless it says otherwise.
 //
 // An account belongs to a caller, not to a quota. At any time the quota of the context's present policy applies to the
 // caller as a whole: everything that the caller has in progress counts, in whichever context and under whichever policy
