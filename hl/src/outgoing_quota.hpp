@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The quota of a Caller for its own calls (QuotaOptions): how many of them, and how many bytes, may be in progress to
-// one peer and in all. A call that exceeds it waits here until others have ended; one that comes
-// when `waiting_max` of them wait is refused. What a server allows to those who call it is in
-// rpc/src/caller_quotas.hpp, which never lets a call wait. Thread-safe.
+// one peer and in all. A call that exceeds it waits here until others have ended; one that comes when `waiting_max` of
+// them wait is refused. What a server allows to those who call it is in rpc/src/caller_quotas.hpp, which never lets a
+// call wait. Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
