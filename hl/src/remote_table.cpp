@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Shares memory, makes tokens and checks them, withdraws and frees what is shared, carries out short operations under
+// the lock of the slot (reads, writes, words), and registers transfers, so that they can be stopped.
 #include "remote_table.hpp"
 
 #include "node_core.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Both sides of a chunk of lent far memory: FarMoves calls the owner for it, and far_move_handler() makes the handler
+// by which the owner moves it.
 #include "far_moves.hpp"
 
 #include "origin.hpp"
