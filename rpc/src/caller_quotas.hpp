@@ -39,9 +39,9 @@ namespace cinnabar::rpc {
 
 using QuotaName = std::array<char, 65>;  // of at most 64 characters (is_rule_name()), with a zero at the end
 
-// A caller as one context sees it. A request keeps the account that it is charged to (Request::counted_by_), and lent
-// memory does (RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was replaced
-// or the connection has ended.
+// A caller as one context sees it. A request and a piece of lent memory each keep the account that they are charged to
+// (Request::counted_by_, RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was
+// replaced or the connection has ended.
 class CallerAccount {
   public:
     // `name`: caller_name(). `totals`: of that caller, never null.

@@ -14,8 +14,9 @@
 namespace cinnabar::rpc {
 namespace {
 
-// A request is {u64 offset, u8 direction, 8 bytes of key}, then the descriptor of the window; or, by handle: {u64
-// bytes, u8 kind, u64 offset in the allocation, 64 bytes of the driver}.
+// A request is {u64 offset, u8 direction, 8 bytes of key}. Then comes the descriptor of the window, or, with the last
+// two directions, a handle of memory that the owner opens: {u64 bytes, u8 kind, u64 offset in the allocation, 64 bytes
+// of the driver}.
 constexpr std::uint8_t owner_pushes = 1;
 constexpr std::uint8_t owner_pulls = 2;
 constexpr std::uint8_t owner_writes_shown = 3;
