@@ -55,7 +55,7 @@ struct CopiedFile {
 // copied one by one. Returns one result per file, in order, as for copy(). Requires: as for copy(); `files` must live
 // until the task ends.
 [[nodiscard]] CINNABAR_API hl::Task<std::vector<Result<Moved>>> copy_small(Client& from,
-                                                                          const std::vector<CopiedFile>& files,
-                                                                          Client& to, CopyMode mode = {});
+                                                                           const std::vector<CopiedFile>& files,
+                                                                           Client& to, CopyMode mode = {});
 
 }  // namespace cinnabar::files
