@@ -54,8 +54,8 @@ Task<Result<void>> step(Worker& worker, Group group) {
     co_return Result<void>();
 }
 
-// The part of all ranks but 0. The broadcast ends when all its handlers have ended, so the step runs in a task of its
-// own.
+// What all ranks but 0 do in each round: they receive the weights and take a step. The step runs in a task of its own,
+// because rank 0 takes part in it only when the broadcast has ended, and the broadcast waits for its handlers.
 void serve(Worker& worker) {
     const auto loads = [&worker](int round, Portion portion) -> Task<Result<void>> {
         auto next = step(worker, worker.group);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats a line with its fields, keeps it for recent_log(), and passes it to the sink.
+#include "log_history.hpp"
 #include "log_print.hpp"
-#include "log_recent.hpp"
+#include "log_sink.hpp"
 
 #include <cinnabar/base/callback_slot.hpp>
 #include <cinnabar/base/log.hpp>
@@ -53,28 +55,6 @@ void write_stderr(const LogLine& line, void*) {
 
 constinit CallbackSlot<LogSink> sink_slot{write_stderr};
 
-}  // namespace
-
-void set_log_sink(LogSink sink, void* user) noexcept { sink_slot.set(sink ? sink : write_stderr, user); }
-
-bool LogLimit::admits(TimeUs now, std::uint64_t& left_out) noexcept {
-    if (const std::uint32_t sink = sink_slot.version(); sink_.exchange(sink, std::memory_order_relaxed) != sink) {
-        paid_until_.store(0, std::memory_order_relaxed);
-        refused_.store(0, std::memory_order_relaxed);
-    }
-    TimeUs paid = paid_until_.load(std::memory_order_relaxed);
-    do {
-        if (paid > now + burst_us_) {
-            refused_.fetch_add(1, std::memory_order_relaxed);
-            return false;
-        }
-    } while (!paid_until_.compare_exchange_weak(paid, std::max(paid, now) + period_us_, std::memory_order_relaxed));
-    left_out = refused_.exchange(0, std::memory_order_relaxed);
-    return true;
-}
-
-namespace {
-
 using Text = std::array<char, 1024>;
 
 std::size_t print(Text& text, const char* format, std::va_list arguments) noexcept {
@@ -90,24 +70,28 @@ std::size_t print_left_out(Text& text, std::size_t bytes, std::uint64_t left_out
     return count > 0 ? std::min(bytes + static_cast<std::size_t>(count), text.size() - 1) : bytes;
 }
 
-void tell(LogLevel level, LogModule module, std::initializer_list<LogField> fields, std::uint64_t left_out,
-          const char* format, std::va_list arguments) noexcept {
+}  // namespace
+
+void set_log_sink(LogSink sink, void* user) noexcept { sink_slot.set(sink ? sink : write_stderr, user); }
+
+std::uint32_t detail::log_sink_version() noexcept { return sink_slot.version(); }
+
+void detail::tell_log_sink(LogLevel level, LogModule module, std::initializer_list<LogField> fields,
+                           std::uint64_t left_out, const char* format, std::va_list arguments) noexcept {
     Text text{};
     const std::size_t bytes = print_left_out(text, print(text, format, arguments), left_out);
     const LogFields known(fields);
     const LogLine line{level, module.name(), {text.data(), bytes}, left_out, known.all()};
-    detail::remember_line(line);
+    remember_line(line);
     const auto [sink, user] = sink_slot.get();
     sink(line, user);
 }
-
-}  // namespace
 
 void log(LogLevel level, LogModule module, const char* format, ...) noexcept {
     if (!log_enabled(level, module)) return;
     std::va_list arguments;
     va_start(arguments, format);
-    tell(level, module, {}, 0, format, arguments);
+    detail::tell_log_sink(level, module, {}, 0, format, arguments);
     va_end(arguments);
 }
 
@@ -115,26 +99,7 @@ void log(LogLevel level, LogModule module, std::initializer_list<LogField> field
     if (!log_enabled(level, module)) return;
     std::va_list arguments;
     va_start(arguments, format);
-    tell(level, module, fields, 0, format, arguments);
-    va_end(arguments);
-}
-
-void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept {
-    std::uint64_t left_out = 0;
-    if (!log_enabled(level, module) || !limit.admits(steady_clock().now_us(), left_out)) return;
-    std::va_list arguments;
-    va_start(arguments, format);
-    tell(level, module, {}, left_out, format, arguments);
-    va_end(arguments);
-}
-
-void log_limited(LogLimit& limit, LogLevel level, LogModule module, std::initializer_list<LogField> fields,
-                 const char* format, ...) noexcept {
-    std::uint64_t left_out = 0;
-    if (!log_enabled(level, module) || !limit.admits(steady_clock().now_us(), left_out)) return;
-    std::va_list arguments;
-    va_start(arguments, format);
-    tell(level, module, fields, left_out, format, arguments);
+    detail::tell_log_sink(level, module, fields, 0, format, arguments);
     va_end(arguments);
 }
 

@@ -55,8 +55,8 @@ struct Driver {
     // it.
     Code (*device_get)(DeviceNumber* device) = nullptr;
     Code (*device_set)(DeviceNumber device) = nullptr;
-    // For copies between processes; null where the driver lacks one. With HIP, the first one also supplies the size of
-    // an allocation, because the attribute for it has only 32 bits.
+    // For copies between processes; null where the driver lacks the function. With HIP, address_range also supplies the
+    // size of an allocation, because the attribute for it has only 32 bits.
     Code (*address_range)(DeviceAddress* start, std::size_t* bytes, DeviceAddress address) = nullptr;
     Code (*copy_on_device)(DeviceAddress to, DeviceAddress from, std::size_t bytes, Stream stream) = nullptr;
     Code (*ipc_get_handle)(IpcBytes* handle, DeviceAddress start) = nullptr;

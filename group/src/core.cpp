@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Starts and ends the part of this process in a group, drives failure detection by time and by messages (tick_loop,
+// on_message), sends what it wants sent, and tells readers what has changed.
 #include "core.hpp"
 
 #include "barrier_arrivals.hpp"

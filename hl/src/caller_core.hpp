@@ -2,7 +2,7 @@
 // CallerCore: the state that all calls of a Caller share. Thread-safe.
 #pragma once
 
-#include "call_quota.hpp"
+#include "outgoing_quota.hpp"
 #include "retry_budget.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -32,7 +32,7 @@ class CallerCore {
     NodeCore& node;
     RetryPolicy retry;
     RetryBudget budget;
-    CallQuota quota;
+    OutgoingQuota quota;
     std::atomic<std::uint64_t> calls{0};
     std::atomic<std::uint64_t> attempts{0};
     std::atomic<std::uint64_t> failed{0};

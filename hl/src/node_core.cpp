@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens the transports and loops of a node, picks a loop for a call, counts tasks and scopes, and closes all in order.
 #include "node_core.hpp"
 
 #include "introspection.hpp"

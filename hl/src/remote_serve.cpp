@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side of operations on shared memory. Words and a few bytes are handled where the request is read;
-// everything else by transfers.
+// The owner's side of operations on shared memory. Those that take no time run when the request arrives (decision 51):
+// operations on words, reads and writes of at most remote_inline_bytes_max bytes, and mappings. A short write that
+// notifies runs from trigger(), since the owner's function is called. Everything else is done by transfers
+// (RemoteTransfer), straight from or to the shared memory, or through buffers (remote_staging.hpp).
 #include "remote_contracts.hpp"
 #include "remote_notice.hpp"
 #include "remote_pieces.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Shares memory, makes tokens and checks them, withdraws and frees what is shared, carries out short operations under
+// the lock of the slot (reads, writes, words), and registers transfers, so that they can be stopped.
 #include "remote_table.hpp"
 
 #include "node_core.hpp"
@@ -157,8 +159,8 @@ void RemoteTable::drop(SharedSlot& slot, std::uint32_t lease) noexcept {
     (void)withdraw(slot, lease, SharedSlot::State::dropped);
 }
 
-// Each operation is stopped without the lock, since that may end it at once. Meanwhile the last one may end, and the
-// slot may be used for other memory.
+// Each operation is stopped without the lock, since stopping may end it at once. Meanwhile the last operation may end,
+// and the slot may be used for other memory.
 Errc RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept {
     bulk::Region memory;  // freed without the lock, like the program's function
     std::shared_ptr<const NoticeFunction> notified;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The quotas of callers: what each caller with a quota has in progress (caller_totals.hpp), and how much of that a
-// context allows. Owner of the context only, unless it says otherwise.
+// context allows. What exceeds a quota is refused at once and never queued; the calls that wait for a quota are those
+// of a Caller, at the origin (hl/src/outgoing_quota.hpp). Owner of the context only, unless it says otherwise.
 //
 // An account belongs to a caller, not to a quota. At any time the quota of the context's present policy applies to the
 // caller as a whole: everything that the caller has in progress counts, in whichever context and under whichever policy
@@ -38,9 +39,9 @@ namespace cinnabar::rpc {
 
 using QuotaName = std::array<char, 65>;  // of at most 64 characters (is_rule_name()), with a zero at the end
 
-// A caller as one context sees it. A request keeps the account that it is charged to (Request::counted_by_), and lent
-// memory does (RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was replaced
-// or the connection has ended.
+// A caller as one context sees it. A request and a piece of lent memory each keep the account that they are charged to
+// (Request::counted_by_, RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was
+// replaced or the connection has ended.
 class CallerAccount {
   public:
     // `name`: caller_name(). `totals`: of that caller, never null.

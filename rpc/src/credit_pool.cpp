@@ -34,10 +34,10 @@ CreditPool::CreditPool(ContextBase& base, Peers& peers, Control& control, std::u
     : base_(base),
       peers_(peers),
       control_(control),
-      peer_budget_max_(std::min({base.options.credits_per_peer_max, requests_max / 8, Credits::budget_max})) {}
+      peer_budget_max_(std::min({base.options.credits_per_peer_max, requests_max / 8, CreditAccount::budget_max})) {}
 
 std::uint32_t CreditPool::first() const noexcept {
-    return std::clamp(base_.na->options().initial_credits, 1u, Credits::budget_max);
+    return std::clamp(base_.na->options().initial_credits, 1u, CreditAccount::budget_max);
 }
 
 // Whether the slots grow with this connection. Those of some transports, such as that of a node to itself, do not.
@@ -83,7 +83,7 @@ void CreditPool::retire(PeerBook& book) noexcept {
 
 // Gives the peer more credits while there are slots left.
 void CreditPool::grow(PeerBook& book) noexcept {
-    Credits& account = book.account;
+    CreditAccount& account = book.account;
     account.set_wants_credits(false);
     if (!book.open || account.budget() >= peer_budget_max_) return;
     const std::uint32_t used = made_ + control_slots * peers_.connections();
@@ -137,15 +137,15 @@ void CreditPool::recall_idle() noexcept {
         ++next_;
         if (!book->peer || !book->open) continue;
         const std::uint32_t before = book->account.budget();
-        const Credits::Recall recall = book->account.look(kept, now, base_.options.recall_answer_max);
+        const CreditAccount::Recall recall = book->account.look(kept, now, base_.options.recall_answer_max);
         made_ -= before - book->account.budget();
         switch (recall) {
-            case Credits::Recall::no:
+            case CreditAccount::Recall::no:
                 break;
-            case Credits::Recall::ask:
+            case CreditAccount::Recall::ask:
                 control_.send(*book, {ControlType::recall, kept, 0});
                 break;
-            case Credits::Recall::overdue:
+            case CreditAccount::Recall::overdue:
                 control_.end_session(*book, "keeps credits that it does not use");
                 break;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The credits for requests of all peers of a context: made, granted, returned, recalled and destroyed. The account of
-// one peer is in credits.hpp. Owner of the context only.
+// one peer is in credit_account.hpp. Owner of the context only.
 #pragma once
 
 #include "context_base.hpp"
@@ -34,7 +34,7 @@ class CreditPool {
     // The credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while too many
     // replies to the peer were not sent.
     [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept {
-        Credits& account = book.account;
+        CreditAccount& account = book.account;
         if (!account.may_give()) return 0;
         if (account.wants_credits()) grow(book);
         const std::uint16_t given = account.give();

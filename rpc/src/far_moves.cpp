@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Both sides of a chunk of lent far memory: FarMoves calls the owner for it, and far_move_handler() makes the handler
+// by which the owner moves it.
 #include "far_moves.hpp"
 
 #include "origin.hpp"
@@ -12,8 +14,9 @@
 namespace cinnabar::rpc {
 namespace {
 
-// A request is {u64 offset, u8 direction, 8 bytes of key}, then the descriptor of the window; or, by handle: {u64
-// bytes, u8 kind, u64 offset in the allocation, 64 bytes of the driver}.
+// A request is {u64 offset, u8 direction, 8 bytes of key}. Then comes the descriptor of the window, or, with the last
+// two directions, a handle of memory that the owner opens: {u64 bytes, u8 kind, u64 offset in the allocation, 64 bytes
+// of the driver}.
 constexpr std::uint8_t owner_pushes = 1;
 constexpr std::uint8_t owner_pulls = 2;
 constexpr std::uint8_t owner_writes_shown = 3;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Lends the arguments of a call and the result of a request that are too large for a message, pulls those of the peer,
+// and keeps a lent result until the origin has fetched it or its time is over.
 #include "large_values.hpp"
 
 #include "access.hpp"

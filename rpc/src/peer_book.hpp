@@ -6,7 +6,7 @@
 
 #include "caller_quotas.hpp"
 #include "control_queue.hpp"
-#include "credits.hpp"
+#include "credit_account.hpp"
 #include "frame.hpp"
 #include "shared_budget.hpp"
 #include "timed_calls.hpp"
@@ -75,7 +75,7 @@ struct PeerBook : PoolSlot {
     SharedBudget::Part large_bytes{0};    // of large arguments and results of its requests
     SharedBudget::Part decoded_bytes{0};  // of decoded arguments of its requests
     WorkQueue unsent_replies;             // replies that the transport had no room for
-    Credits account;
+    CreditAccount account;
     std::uint64_t unfetched_bytes = 0;       // of large results that the peer has not fetched
     std::unique_ptr<Verdicts> verdicts;      // of this connection; null: not asked yet, or `counted` is set
     std::unique_ptr<CountedCaller> counted;  // holds the verdicts instead, if the caller has a quota

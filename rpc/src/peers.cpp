@@ -49,7 +49,7 @@ void Peers::open(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
     book.opened = book.heard = base_.na->now_us();
-    const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, Credits::budget_max);
+    const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, CreditAccount::budget_max);
     const std::uint32_t used = book.posted;  // requests that were posted before the connection was made
     book.credits = first > used ? first - used : 0;
     parts_.credits.open(book);
@@ -139,7 +139,7 @@ bool Peers::add_up() noexcept {
 
 // Whether granted + returnable + held equals the budget, where `held` is counted from the requests.
 bool Peers::account_adds_up(const PeerBook& book) const noexcept {
-    const Credits& account = book.account;
+    const CreditAccount& account = book.account;
     std::uint32_t requests_here = 0;
     std::uint32_t held = 0;
     std::uint64_t unfetched = 0;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes a reply from the transport, on the fast path if it is plain and small, takes the times that it brings, copies
+// or keeps it, and ends the call with it.
 #include "replies.hpp"
 
 #include "context_core.hpp"

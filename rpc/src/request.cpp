@@ -138,7 +138,7 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
 [[gnu::always_inline]] inline bool Serving::reply_short_way(Request& request) noexcept {
     CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.use_.orphaned);
     PeerBook& book = *request.book_;
-    Credits& account = book.account;
+    CreditAccount& account = book.account;
     if (core_.closed_ || !request.message_ || !account.may_give()) return false;
     if (!request.use_.credit_returned) account.return_one();
     const std::uint16_t credits = core_.credits.for_reply(book);

@@ -92,8 +92,10 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     return true;
 }
 
-// Confines lent memory to the target of the call and its guests, charges it to the target's quota, and lends the large
-// arguments.
+// Charges lent memory to the quota that the policy of this context has for the target. Confines it to the target and
+// the guests of the memory, unless it was lent to anyone. Then lends the large arguments, which are charged and
+// confined too. Errors of Access::charge() and LargeValues::lend_input(); what was lent before an error stays in the
+// list of the call.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)

@@ -20,12 +20,12 @@
 namespace cinnabar::tools {
 namespace {
 
-// Sources by server, each with its name on the destination server. An empty name, or a trailing '/', means the contents
-// of the folder.
+// A file or a folder to copy.
 struct CopySource {
-    std::string name;
-    std::string as;
+    std::string name;  // on its server; with a trailing '/' the contents of this folder
+    std::string as;    // on the destination server; empty: the root
 };
+// By the server that has them.
 using Sources = std::map<std::string, std::vector<CopySource>>;
 
 // The name on the destination server. A single source takes the name in `to`, unless `to` is a folder.

@@ -19,8 +19,10 @@ namespace cinnabar::tools::group_files {
 // The label of members that save files; its value is the identity of their root.
 inline constexpr std::string_view save_label = "save";
 
-// Checks that only peers whose identity the transport has proven can call the group's RPCs, because these do not check
-// the key that clients of the save service prove. invalid_argument, bad_address: the subject is the address.
+// Checks the addresses to listen on. The RPCs of the group do not check the key that clients of the save service prove,
+// so with --group each address must be of a transport that proves who its peers are, or that admits only processes of
+// this user on this host. With --insecure and without a key any address will do, since the save service is as open
+// then. invalid_argument, bad_address: the subject is the address.
 [[nodiscard]] Result<void> check_group(const ServeOptions& options);
 
 // The policy for callers of the group's RPCs, from --members; null: all that can connect may call them. Other RPCs are

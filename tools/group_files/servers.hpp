@@ -17,8 +17,8 @@ namespace cinnabar::tools::group_files {
 struct Server {
     std::string identity;  // of its root
     std::string address;
-    // The transport has proven the member that named this server, so this server must be proven by its transport as
-    // well, or prove a key. Otherwise any member could send clients to a stranger.
+    // Whether the transport has proven the member that named this server. Then this server must be proven by its
+    // transport as well, or prove a key; otherwise any member could send clients to a stranger.
     bool must_prove = false;
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes a line for each file and server that has ended, counts failures by reason, and writes the summary, as text or
+// as JSON.
 #include "terminal/report.hpp"
 
 #include "terminal/json.hpp"

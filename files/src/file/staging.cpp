@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Locks, lists and removes remains, and opens the staged file from which a save goes on, or a new one.
 #include "file/staging.hpp"
 
 #include "file/dated.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Remembers at most remains_max remains, the oldest of which is forgotten first, and gives each out once.
 #include "session/known_remains.hpp"
 
 #include <cinnabar/files/remains.hpp>

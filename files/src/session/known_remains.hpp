@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a server knows of the remains that its own clients left since it started: how much of them it has compared with
 // the client's checksums when it arrived, and how the staged file looked when it was left. As long as nothing has
-// changed since, on either side, the bytes need not be read again. Only in memory: after a restart nothing is known.
-// Any thread.
+// changed since, on either side, the bytes need not be read again; Upload::use_known decides how many these are. Only
+// in memory: after a restart nothing is known. Any thread.
 #pragma once
 
 #include "file/checksum.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logins: authenticates clients by challenges and proofs, and keeps their sessions. The server keeps no state before a
-// login, so unauthenticated peers cannot exhaust memory: a login returns the challenge, whose tag proves that this
-// server issued it. Belongs to the loop.
+// Logins: authenticates clients by challenges and proofs, and keeps their sessions. The server keeps no state for a
+// client before its login, so unauthenticated peers cannot exhaust its memory: a client sends the challenge back with
+// its login, and the tag of the challenge proves that this server issued it. Belongs to the loop.
 #pragma once
 
 #include "session/buffers.hpp"

@@ -463,8 +463,8 @@ inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(
 // later.
 inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
-// At the server: a window that the client's rate limit would delay longer than this is refused, while the client is
-// still waiting.
+// At the server: a window that the client's rate limit would delay longer than this is refused, because the client
+// might no longer be waiting when it is moved (window_deadline).
 inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
 // At the server: a claim begins no other window after this time.
 inline constexpr std::chrono::microseconds claim_step = std::chrono::seconds(5);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Handlers of logins, sessions and single files, to and from this server: begin, move windows, commit, give up. Files
+// in packs, copies to another server, folders and links are in service_*.cpp.
 #include "session/service.hpp"
 
 #include "session/remote_error.hpp"

@@ -16,8 +16,10 @@ namespace {
 constexpr std::uint32_t incarnation_step_max = 1024;
 constexpr Rank gap_max = 1024;  // ranks are assigned in order
 
-// Whether the claim is about a later life than the known one. The rank of a present member is not given to another
-// process, except to one at the same address, which shows that the earlier process is gone.
+// Whether the claim is about a later life of the rank than the known one: a higher incarnation, or the same incarnation
+// and a higher number of the process, which decides between two that began it at once. The rank of a member that is
+// present here does not go to another process, unless that has the same address, which shows that the earlier process
+// is gone.
 bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     const bool later = claim.incarnation > known.incarnation ||
                        (claim.incarnation == known.incarnation && claim.process > known.process);

@@ -20,10 +20,10 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     } else {
         const double scale = std::max(1.0, std::log10(static_cast<double>(table_.present())));
         const double shortest = options_.suspicion_min * scale * static_cast<double>(options_.period.count());
-        const Suspicions::Times times{static_cast<TimeUs>(shortest),
-                                      static_cast<TimeUs>(shortest * std::max(options_.suspicion_spread, 1u))};
+        const SuspicionTimes::Limits limits{static_cast<TimeUs>(shortest),
+                                            static_cast<TimeUs>(shortest * std::max(options_.suspicion_spread, 1u))};
         const auto others = static_cast<unsigned>(std::min<std::size_t>(table_.present(), 100));
-        suspicions_.begin(rank, by, times, others > 2 ? others - 2 : 0, now);
+        suspicions_.begin(rank, by, limits, others > 2 ? others - 2 : 0, now);
         if (confirmations != 0) suspicions_.hasten(rank);
         if (by == rank) (void)suspicions_.note_leave(rank);
         entry.state = State::suspect;

@@ -12,7 +12,7 @@
 #include "swim/probe_targets.hpp"
 #include "swim/rank_conflict.hpp"
 #include "swim/relayed_pings.hpp"
-#include "swim/suspicions.hpp"
+#include "swim/suspicion_times.hpp"
 #include "swim/table.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -134,7 +134,7 @@ class CINNABAR_API Swim {
     Table table_;
     Random random_;
     Gossip gossip_;
-    Suspicions suspicions_;
+    SuspicionTimes suspicions_;
     GoneRanks gone_;
     ChangeLog changes_;
     LocalHealth health_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Posts the chunks of puts and gets, asks the owner of the memory, matches answers and completions to transfers, and
+// ends a transfer only when the fabric no longer uses its memory.
 #include "origin.hpp"
 
 #include "port.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies what came into the
+// leased memory.
 #include "owner.hpp"
 
 #include "port.hpp"

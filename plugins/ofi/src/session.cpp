@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Begins and ends a session, seals and opens frames and chunks, passes received frames to the origin and the owner of
+// transfers, and decides what is sent first.
 #include "session.hpp"
 
 #include "port.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes the folder and checks that it belongs to whom it should, takes a name in it, finds the groups that may use it,
+// and removes what dead processes have left.
 #include "directory.hpp"
 
 #include "local_socket.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OutgoingRing: the memory of the ring that this side writes and the peer reads. Mappings for direct access share it,
-// and keep it for longer than the session lasts; each has one of its direct slots. The incoming ring, which the peer
-// writes, is a Segment of the Channel.
+// OutgoingRing: the memory of the ring that this side writes and the peer reads. The session writes it through its
+// RingWriter (ring.hpp); session_send.cpp says in which order. Mappings for direct access share the memory, and keep it
+// for longer than the session lasts; each has one of its direct slots. The incoming ring, which the peer writes, is a
+// Segment of the Channel; the session reads it through its RingReader (session.cpp).
 #pragma once
 
 #include "ring.hpp"

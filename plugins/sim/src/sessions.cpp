@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Dials, accepts, connects and loses connections by items that the simulated network delivers, and forgets peers that
+// nothing uses.
 #include "sessions.hpp"
 
 #include "port.hpp"

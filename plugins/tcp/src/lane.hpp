@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of one lane of a session, and what both lanes have in common. Lanes live in a pool whose memory
-// lives as long as the port, because epoll may report an event after the socket was closed; a closed Lane ignores
-// the event.
+// The socket of one lane of a session, and what both lanes have in common. Lanes live in a pool whose memory lives as
+// long as the port, because epoll may report an event after the socket was closed; a closed Lane ignores the event.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>

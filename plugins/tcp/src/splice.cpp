@@ -11,8 +11,9 @@
 namespace cinnabar::tcp {
 namespace {
 
-// splice() has no MSG_NOSIGNAL. So SIGPIPE is blocked in this thread meanwhile, and take_back() removes the one that
-// splice() raised, unless the caller had SIGPIPE blocked already.
+// splice() has no MSG_NOSIGNAL, so SIGPIPE is blocked in this thread while this object lives. take_back() removes the
+// signal that splice() raised, because it would be delivered once SIGPIPE is unblocked. If the caller had SIGPIPE
+// blocked already, it stays blocked, so nothing is removed.
 class NoSigpipe {
   public:
     NoSigpipe() noexcept {
@@ -24,7 +25,7 @@ class NoSigpipe {
     NoSigpipe(const NoSigpipe&) = delete;
     NoSigpipe& operator=(const NoSigpipe&) = delete;
     void take_back() const noexcept {
-        if (sigismember(&before_, SIGPIPE) == 1) return;  // the caller has blocked it, so it is not delivered anyway
+        if (sigismember(&before_, SIGPIPE) == 1) return;  // the caller has blocked it
         constexpr timespec at_once{};
         while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming connections that have not proven who they are. As with pending handshakes on sockets, there are at most 256,
-// and the source that has the most loses its oldest one. Owner of the context only.
+// Incoming connections that have not proven yet who they are: at most 256. When they are full and one more comes, the
+// source with the most of them (na::Source: an address, or the hash of a host name) loses its oldest. The same rule
+// holds for pending handshakes on sockets (na/session/pending_sources.hpp). Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>

@@ -7,9 +7,9 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/log_field.hpp>
+#include <cinnabar/base/log_limit.hpp>
 #include <cinnabar/base/result.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -102,31 +102,6 @@ CINNABAR_API void log(LogLevel level, LogModule module, const char* format, ...)
 // The same with fields, of which the first 8 count.
 CINNABAR_API void log(LogLevel level, LogModule module, std::initializer_list<LogField> fields, const char* format,
                       ...) noexcept __attribute__((format(printf, 4, 5)));
-
-// A rate limit for one place in the code that logs: a burst of lines, then one line per period. Make it static, one for
-// each place, so that memory does not grow with the number of peers. Thread-safe.
-class CINNABAR_API LogLimit {
-  public:
-    static constexpr std::uint32_t burst_default = 10;
-    static constexpr Microseconds period_default{10'000'000};
-
-    constexpr explicit LogLimit(std::uint32_t burst = burst_default, Microseconds period = period_default) noexcept
-        : burst_us_(static_cast<TimeUs>(period.count()) * (burst == 0 ? 0 : burst - 1)),  // 0 counts as 1
-          period_us_(static_cast<TimeUs>(period.count())) {}
-    LogLimit(const LogLimit&) = delete;
-    LogLimit& operator=(const LogLimit&) = delete;
-
-    // Whether a line may be logged at `now`. If so, sets `left_out` to the number of lines that were dropped since the
-    // last one.
-    [[nodiscard]] bool admits(TimeUs now, std::uint64_t& left_out) noexcept;
-
-  private:
-    const TimeUs burst_us_;
-    const TimeUs period_us_;
-    std::atomic<TimeUs> paid_until_{0};
-    std::atomic<std::uint64_t> refused_{0};
-    std::atomic<std::uint32_t> sink_{0};  // the sink that the members above refer to
-};
 
 // Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is
 // logged ends with their number.

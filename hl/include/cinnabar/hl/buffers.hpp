@@ -152,8 +152,8 @@ class CINNABAR_API Buffers {
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
     // How much more memory may become slabs for the account. A slab cannot be freed, nor used for other sizes, as long
-    // as one of its buffers is in use. So its bytes count against the accounts that hold its buffers, in equal parts,
-    // and no more may count against a peer than is free.
+    // as one of its buffers is in use. So its bytes count in equal parts against the accounts that hold its buffers,
+    // and what counts against a peer may not exceed what is then still free.
     [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
     [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
                                                                        const detail::BufferAccount& account);

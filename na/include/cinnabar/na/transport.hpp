@@ -133,10 +133,10 @@ class Port {
     // Called before the context sleeps, and before a thread gives the context up while another one sleeps. False: there
     // is something to poll, do not sleep.
     [[nodiscard]] virtual bool prepare_wait() noexcept = 0;
-    // Only for a transport with its own clock: progress() found nothing and would sleep until `until` (the next timer
-    // or the end of its timeout). With such a clock progress() returns instead of sleeping; the transport advances its
-    // clock when all contexts are idle.
-    virtual void idle(TimeUs) noexcept {}
+    // Only for a transport with its own clock. progress() calls this when it has found nothing, with the time until
+    // which it has nothing to do (the next timer or the end of its timeout), and then returns instead of sleeping. When
+    // all contexts are idle, the transport advances its clock.
+    virtual void idle(TimeUs /*until*/) noexcept {}
 
     // A buffer to send from; null: all are in use. Any thread of a `many` context.
     [[nodiscard]] virtual Message* take_message() noexcept = 0;

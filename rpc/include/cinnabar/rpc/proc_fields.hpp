@@ -215,8 +215,9 @@ struct AnyArchive {
     template <class T>
     AnyArchive& operator>>(T&&);
 };
-// A type with such a function defines its own encoding. It is not a plain aggregate even where the bridge to those
-// functions is not included; otherwise two parts of a program could encode it differently.
+// Types with a serialize or save function, which defines their encoding. Such a type is no plain aggregate, even where
+// the bridge that calls these functions (cereal.hpp) is not included; otherwise two parts of a program could encode it
+// differently.
 template <class T>
 concept SerializesItself = requires(T& value, AnyArchive& archive) {
     value.serialize(archive);

@@ -2,9 +2,9 @@
 // Codecs of the standard library's strings, paths, sequences, sets, maps, optionals, variants, times and bit sets. They
 // may throw std::bad_alloc, which decode() in proc.hpp catches.
 //
-// Lists, deques, sets, maps, variants, bit sets and paths are recognised by what they have, and not named here: their
-// headers are a fifth of what a program would read, and who sends one of them has included its header (decisions 0123,
-// 0137).
+// Lists, deques, sets, maps, variants, bit sets and paths are recognised by their members, so that their headers need
+// not be included here. The headers would be a fifth of what every program reads, and a program that sends one of these
+// types has included its header anyway (decisions 0123, 0137).
 #pragma once
 
 #include <cinnabar/base/durations.hpp>

@@ -50,8 +50,8 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     void begin(PortHost& host, SelfDials& self_dials, std::span<const SocketAddress> targets,
                std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
                Microseconds timeout) noexcept;
-    // For failed(why): why the guard of the connection failed, as Peer::lost_because. Null: that is not the reason, or
-    // the guard does not know.
+    // For failed(why): the reason that the guard of the connection gave when it failed with this code, as
+    // Peer::lost_because. Null: the connection failed otherwise, or the guard gave none.
     [[nodiscard]] const char* failed_because(Errc why) const noexcept {
         return why == guard_failed_ ? because_ : nullptr;
     }

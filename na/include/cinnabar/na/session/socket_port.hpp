@@ -26,8 +26,8 @@
 namespace cinnabar::na {
 
 // `Connection`, an incoming connection, has a `stream` and a `greeting` with a `hello`. `Own` has accept(Connection),
-// reject(Connection&, Errc), and transport(), whose ports() returns a PortTable. With the handshakes below, transport()
-// also has guards(), which returns a StreamGuards or null.
+// reject(Connection&, Errc), and transport(), whose ports() returns a PortTable. Where connections begin with an
+// IncomingHandshake or OutgoingHandshake, transport() also has guards(), which returns a StreamGuards or null.
 template <typename Own, typename Handshake, typename Connection>
 class SocketPort : public SessionPort {
   public:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "swim/suspicions.hpp"
+// Keeps since when the time of each suspect runs and who has confirmed the suspicion, and computes from these when the
+// time is over.
+#include "swim/suspicion_times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,20 +9,20 @@
 
 namespace cinnabar::group {
 
-TimeUs Suspicions::Suspect::due_us() const noexcept {
-    if (confirmations >= wanted) return since + times.least;
+TimeUs SuspicionTimes::Suspect::due_us() const noexcept {
+    if (confirmations >= wanted) return since + limits.least;
     const double part = std::log(confirmations + 1.0) / std::log(wanted + 1.0);
-    const auto shorter = static_cast<TimeUs>(part * static_cast<double>(times.most - times.least));
-    return since + std::max(times.least, times.most - shorter);
+    const auto shorter = static_cast<TimeUs>(part * static_cast<double>(limits.most - limits.least));
+    return since + std::max(limits.least, limits.most - shorter);
 }
 
-void Suspicions::begin(Rank rank, Rank by, Times times, unsigned wanted, TimeUs now) {
-    Suspect suspect{now, times, std::min(wanted, confirmations_max)};
+void SuspicionTimes::begin(Rank rank, Rank by, Limits limits, unsigned wanted, TimeUs now) {
+    Suspect suspect{now, limits, std::min(wanted, confirmations_max)};
     suspect.by[0] = by;
     suspects_.insert_or_assign(rank, suspect);
 }
 
-bool Suspicions::confirm(Rank rank, Rank by) {
+bool SuspicionTimes::confirm(Rank rank, Rank by) {
     const auto at = suspects_.find(rank);
     if (at == suspects_.end()) return false;
     Suspect& suspect = at->second;
@@ -30,21 +32,21 @@ bool Suspicions::confirm(Rank rank, Rank by) {
     return true;
 }
 
-void Suspicions::hasten(Rank rank) {
+void SuspicionTimes::hasten(Rank rank) {
     if (const auto at = suspects_.find(rank); at != suspects_.end()) at->second.confirmations = at->second.wanted;
 }
 
-bool Suspicions::note_leave(Rank rank) {
+bool SuspicionTimes::note_leave(Rank rank) {
     const auto at = suspects_.find(rank);
     return at != suspects_.end() && !std::exchange(at->second.leaves, true);
 }
 
-bool Suspicions::leaves(Rank rank) const {
+bool SuspicionTimes::leaves(Rank rank) const {
     const auto at = suspects_.find(rank);
     return at != suspects_.end() && at->second.leaves;
 }
 
-std::vector<Rank> Suspicions::due(TimeUs now) const {
+std::vector<Rank> SuspicionTimes::due(TimeUs now) const {
     std::vector<Rank> ranks;
     for (const auto& [rank, suspect] : suspects_) {
         if (suspect.due_us() <= now) ranks.push_back(rank);
@@ -53,13 +55,13 @@ std::vector<Rank> Suspicions::due(TimeUs now) const {
     return ranks;
 }
 
-TimeUs Suspicions::next_due_us() const noexcept {
+TimeUs SuspicionTimes::next_due_us() const noexcept {
     TimeUs next = time_never;
     for (const auto& [rank, suspect] : suspects_) next = std::min(next, suspect.due_us());
     return next;
 }
 
-void Suspicions::extend(TimeUs now) noexcept {
+void SuspicionTimes::extend(TimeUs now) noexcept {
     for (auto& [rank, suspect] : suspects_) {
         if (suspect.extensions == extensions_max) continue;
         ++suspect.extensions;
@@ -67,7 +69,7 @@ void Suspicions::extend(TimeUs now) noexcept {
     }
 }
 
-void Suspicions::restart(TimeUs now) noexcept {
+void SuspicionTimes::restart(TimeUs now) noexcept {
     for (auto& [rank, suspect] : suspects_) suspect.since = now;
 }
 

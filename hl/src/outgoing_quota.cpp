@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "call_quota.hpp"
+#include "outgoing_quota.hpp"
 
 #include <algorithm>
 
 namespace cinnabar::hl {
 
-bool CallQuota::fits(const Use& use, std::uint64_t bytes, std::uint32_t calls_max, std::uint64_t bytes_max) noexcept {
+bool OutgoingQuota::fits(const Use& use, std::uint64_t bytes, std::uint32_t calls_max,
+                         std::uint64_t bytes_max) noexcept {
     if (use.calls == 0) return true;
     if (calls_max != 0 && use.calls >= calls_max) return false;
     return bytes_max == 0 || (use.bytes < bytes_max && bytes <= bytes_max - use.bytes);
 }
 
-bool CallQuota::fits_node(const Wish& wish) const noexcept {
+bool OutgoingQuota::fits_node(const Wish& wish) const noexcept {
     return fits(all_, wish.bytes, options_.node_calls, options_.node_bytes);
 }
 
-bool CallQuota::fits_peer(const Wish& wish) const noexcept {
+bool OutgoingQuota::fits_peer(const Wish& wish) const noexcept {
     const auto own = peers_.find(key(wish));
     return own == peers_.end() || fits(own->second, wish.bytes, options_.peer_calls, options_.peer_bytes);
 }
 
 // Waiting calls go first, unless they wait for the quota of another peer.
-bool CallQuota::goes_at_once(const Wish& wish) const noexcept {
+bool OutgoingQuota::goes_at_once(const Wish& wish) const noexcept {
     if (!fits_node(wish) || !fits_peer(wish)) return false;
     return std::none_of(waiting_.begin(), waiting_.end(), [&](const Waiter* waiter) {
         return waiter->wish.peer == wish.peer || fits_peer(waiter->wish);
     });
 }
 
-void CallQuota::take(const Wish& wish) {
+void OutgoingQuota::take(const Wish& wish) {
     Use& own = peers_[key(wish)];
     own.peer = wish.peer;
     for (Use* use : {&own, &all_}) {
@@ -38,7 +39,7 @@ void CallQuota::take(const Wish& wish) {
 }
 
 // Whether this call exceeds the quota of its peer, or an earlier call to that peer does.
-bool CallQuota::holds_up_peer(const Wish& wish) noexcept {
+bool OutgoingQuota::holds_up_peer(const Wish& wish) noexcept {
     const auto own = peers_.find(key(wish));
     if (own == peers_.end()) return false;
     if (!fits(own->second, wish.bytes, options_.peer_calls, options_.peer_bytes)) own->second.held_up = looks_;
@@ -47,7 +48,7 @@ bool CallQuota::holds_up_peer(const Wish& wish) noexcept {
 
 // Starts waiting calls in order. A call that exceeds the quota of its peer holds up later calls to that peer only; one
 // that exceeds the node's quota holds up all.
-void CallQuota::wake() noexcept {
+void OutgoingQuota::wake() noexcept {
     ++looks_;
     for (auto each = waiting_.begin(); each != waiting_.end();) {
         Waiter& waiter = **each;
@@ -64,7 +65,7 @@ void CallQuota::wake() noexcept {
     }
 }
 
-void CallQuota::wait(Waiter& waiter) {
+void OutgoingQuota::wait(Waiter& waiter) {
     Use& own = peers_[key(waiter.wish)];
     own.peer = waiter.wish.peer;
     waiter.number = ++numbers_;
@@ -72,20 +73,20 @@ void CallQuota::wait(Waiter& waiter) {
     ++own.waiting;
 }
 
-void CallQuota::end_wait(Waiter& waiter) noexcept {
+void OutgoingQuota::end_wait(Waiter& waiter) noexcept {
     waiting_.erase(&waiter);
     const auto own = peers_.find(key(waiter.wish));
     if (--own->second.waiting == 0 && own->second.calls == 0) peers_.erase(own);
 }
 
-bool CallQuota::enters_at_once(const Wish& wish) {
+bool OutgoingQuota::enters_at_once(const Wish& wish) {
     const std::lock_guard lock(mutex_);
     if (!goes_at_once(wish)) return false;
     take(wish);
     return true;
 }
 
-Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
+Task<Errc> OutgoingQuota::enter(NodeRef node, Wish wish) {
     const TaskContext* const outer = co_await this_task();
     StopScope pause(outer->stop_scope());
     TaskContext inner = *outer;
@@ -111,7 +112,7 @@ Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
     co_return slept == Errc::ok ? Errc::timed_out : slept;
 }
 
-void CallQuota::leave(const Wish& wish) noexcept {
+void OutgoingQuota::leave(const Wish& wish) noexcept {
     const std::lock_guard lock(mutex_);
     const auto own = peers_.find(key(wish));
     for (Use* use : {&own->second, &all_}) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "credits.hpp"
+// Moves the credits of one peer between the three states that the header names, and recalls those that are not used.
+#include "credit_account.hpp"
 
 #include <algorithm>
 
 namespace cinnabar::rpc {
 
-void Credits::open(std::uint32_t first, std::uint32_t unsent_max) noexcept {
+void CreditAccount::open(std::uint32_t first, std::uint32_t unsent_max) noexcept {
     budget_ = granted_ = std::min(first, budget_max);
     returnable_ = 0;
     unsent_share_ = unsent_max;
@@ -15,18 +16,18 @@ void Credits::open(std::uint32_t first, std::uint32_t unsent_max) noexcept {
     wants_credits_ = recalled_ = false;
 }
 
-void Credits::withhold(bool withheld) noexcept {
+void CreditAccount::withhold(bool withheld) noexcept {
     withheld_ = withheld;
     unsent_max_ = withheld ? 0 : unsent_share_;
 }
 
-std::uint32_t Credits::close() noexcept {
+std::uint32_t CreditAccount::close() noexcept {
     granted_ = returnable_ = 0;
     wants_credits_ = recalled_ = false;
     return std::exchange(budget_, 0);
 }
 
-bool Credits::retire() noexcept {
+bool CreditAccount::retire() noexcept {
     CINNABAR_DEBUG_ASSERT(held() != 0);
     if (budget_ <= 1) return false;
     --budget_;
@@ -34,20 +35,20 @@ bool Credits::retire() noexcept {
     return true;
 }
 
-void Credits::grow(std::uint32_t more) noexcept {
+void CreditAccount::grow(std::uint32_t more) noexcept {
     budget_ += more;
     returnable_ += more;
     CINNABAR_DEBUG_ASSERT(budget_ <= budget_max && adds_up());
 }
 
-void Credits::take_back(std::uint32_t count) noexcept {
+void CreditAccount::take_back(std::uint32_t count) noexcept {
     const std::uint32_t back = std::min(count, granted_);
     granted_ -= back;
     returnable_ += back;
     CINNABAR_DEBUG_ASSERT(adds_up());
 }
 
-Credits::Recall Credits::look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept {
+CreditAccount::Recall CreditAccount::look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept {
     const bool sent = std::exchange(came_at_look_, came_) != came_;
     const std::uint32_t all = granted_ + returnable_;
     // Not while a recall is unanswered, because the peer may return any number of credits; and not while requests of it
@@ -74,7 +75,7 @@ Credits::Recall Credits::look(std::uint32_t keep, TimeUs now, Microseconds answe
     return Recall::ask;
 }
 
-std::uint32_t Credits::returned(std::uint32_t count) noexcept {
+std::uint32_t CreditAccount::returned(std::uint32_t count) noexcept {
     if (!std::exchange(recalled_, false)) return 0;
     const std::uint32_t back = std::min(count, granted_);
     granted_ -= back;

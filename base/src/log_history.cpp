@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "log_recent.hpp"
+// Keeps the last warnings and errors that were logged, and returns copies of them (recent_log()).
+#include "log_history.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "credits.hpp"
+#include "credit_account.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@ namespace cinnabar::rpc {
 namespace {
 
 constexpr Microseconds answer_max{1'000};
-using Recall = Credits::Recall;
+using Recall = CreditAccount::Recall;
 
-TEST(Credits, EachIsInOnePlace) {
-    Credits account;
+TEST(CreditAccount, EachIsInOnePlace) {
+    CreditAccount account;
     account.open(2, 8);
     EXPECT_EQ(account.granted(), 2u);
     ASSERT_TRUE(account.spend());
@@ -32,8 +32,8 @@ TEST(Credits, EachIsInOnePlace) {
     EXPECT_EQ(account.budget(), 5u);
 }
 
-TEST(Credits, TheLastOneDoesNotRetire) {
-    Credits account;
+TEST(CreditAccount, TheLastOneDoesNotRetire) {
+    CreditAccount account;
     account.open(2, 8);
     ASSERT_TRUE(account.spend());
     ASSERT_TRUE(account.spend());
@@ -44,8 +44,8 @@ TEST(Credits, TheLastOneDoesNotRetire) {
     EXPECT_TRUE(account.starving());
 }
 
-TEST(Credits, NothingIsGivenWhileRepliesDoNotLeave) {
-    Credits account;
+TEST(CreditAccount, NothingIsGivenWhileRepliesDoNotLeave) {
+    CreditAccount account;
     account.open(4, 2);
     account.reply_begins();
     EXPECT_TRUE(account.may_give());
@@ -59,8 +59,8 @@ TEST(Credits, NothingIsGivenWhileRepliesDoNotLeave) {
     EXPECT_TRUE(account.may_give());
 }
 
-TEST(Credits, DebtIsWhatWasThereAtTheMark) {
-    Credits account;
+TEST(CreditAccount, DebtIsWhatWasThereAtTheMark) {
+    CreditAccount account;
     account.open(8, 8);
     for (int i = 0; i < 3; ++i) account.reply_begins();
     account.mark_unsent();
@@ -72,8 +72,8 @@ TEST(Credits, DebtIsWhatWasThereAtTheMark) {
     EXPECT_EQ(account.unsent(), 2u);
 }
 
-TEST(Credits, WhoUsesThemIsNotAsked) {
-    Credits account;
+TEST(CreditAccount, WhoUsesThemIsNotAsked) {
+    CreditAccount account;
     account.open(2, 8);
     EXPECT_EQ(account.look(2, 1, answer_max), Recall::no) << "it has no more than it may keep";
     account.grow(6);
@@ -89,8 +89,8 @@ TEST(Credits, WhoUsesThemIsNotAsked) {
     EXPECT_EQ(account.budget(), 3u);
 }
 
-TEST(Credits, WhatAnIdlePeerWouldGetBackIsDestroyed) {
-    Credits account;
+TEST(CreditAccount, WhatAnIdlePeerWouldGetBackIsDestroyed) {
+    CreditAccount account;
     account.open(8, 8);
     for (int i = 0; i < 7; ++i) {
         ASSERT_TRUE(account.spend());
@@ -104,8 +104,8 @@ TEST(Credits, WhatAnIdlePeerWouldGetBackIsDestroyed) {
     EXPECT_EQ(account.granted(), 1u);
 }
 
-TEST(Credits, WhoDoesNotAnswerIsOverdue) {
-    Credits account;
+TEST(CreditAccount, WhoDoesNotAnswerIsOverdue) {
+    CreditAccount account;
     account.open(8, 8);
     EXPECT_EQ(account.look(2, 10, answer_max), Recall::ask);
     ASSERT_TRUE(account.spend());
@@ -114,8 +114,8 @@ TEST(Credits, WhoDoesNotAnswerIsOverdue) {
     EXPECT_EQ(account.look(2, 1'011, answer_max), Recall::no) << "said twice";
 }
 
-TEST(Credits, WhoNeedsAllAndSendsNothingIsOverdue) {
-    Credits account;
+TEST(CreditAccount, WhoNeedsAllAndSendsNothingIsOverdue) {
+    CreditAccount account;
     account.open(8, 8);
     EXPECT_EQ(account.look(2, 10, answer_max), Recall::ask);
     EXPECT_EQ(account.returned(0), 0u);
@@ -124,8 +124,8 @@ TEST(Credits, WhoNeedsAllAndSendsNothingIsOverdue) {
     EXPECT_EQ(account.look(2, 1'010, answer_max), Recall::overdue);
 }
 
-TEST(Credits, SendingEndsTheTimeOfTheFirstQuestion) {
-    Credits account;
+TEST(CreditAccount, SendingEndsTheTimeOfTheFirstQuestion) {
+    CreditAccount account;
     account.open(8, 8);
     EXPECT_EQ(account.look(2, 10, answer_max), Recall::ask);
     EXPECT_EQ(account.returned(0), 0u);
@@ -136,9 +136,9 @@ TEST(Credits, SendingEndsTheTimeOfTheFirstQuestion) {
 }
 
 // Tests the debug assertions inside, and the sum from outside.
-TEST(Credits, AddUpWhateverHappens) {
+TEST(CreditAccount, AddUpWhateverHappens) {
     std::mt19937 random(5);
-    Credits account;
+    CreditAccount account;
     account.open(4, 1'000);
     std::uint32_t held = 0;
     for (int i = 0; i < 100'000; ++i) {

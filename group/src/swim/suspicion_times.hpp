@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Suspicions: the time that each suspect has to refute the suspicion. The more members suspect it, the shorter the time
-// (Lifeguard): a single suspecting member may itself be the slow one.
+// The time that each suspect has to refute the suspicion. The more members suspect it, the shorter the time
+// (Lifeguard): a single suspecting member may itself be the slow one. Whether and why a member is suspected is decided
+// elsewhere. A suspicion begins in suspect.cpp. It ends in dead_members.cpp when the time is over or the program
+// excludes the member, and in merge.cpp when the member has refuted it, is known to be gone, or has begun a later life;
+// the member that assigns ranks learns of a later life first (Swim::accept).
 #pragma once
 
 #include "swim/claim.hpp"
@@ -14,17 +17,17 @@
 
 namespace cinnabar::group {
 
-class CINNABAR_API Suspicions {
+class CINNABAR_API SuspicionTimes {
   public:
     static constexpr unsigned confirmations_max = 3;
     static constexpr unsigned extensions_max = 2;
 
-    struct Times {
+    struct Limits {
         TimeUs least;
         TimeUs most;
     };
     // `wanted`: how many other members can confirm.
-    void begin(Rank rank, Rank by, Times times, unsigned wanted, TimeUs now);
+    void begin(Rank rank, Rank by, Limits limits, unsigned wanted, TimeUs now);
     // True if `by` had not confirmed before.
     bool confirm(Rank rank, Rank by);
     // Sets the shortest time, as if all had confirmed.
@@ -47,7 +50,7 @@ class CINNABAR_API Suspicions {
   private:
     struct Suspect {
         TimeUs since;
-        Times times;
+        Limits limits;
         unsigned wanted;
         unsigned confirmations = 0;
         unsigned extensions = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CallQuota: counts the calls and bytes of a Caller that are in progress, per peer and in all, and queues calls that
-// exceed the quota (QuotaOptions). Thread-safe.
+// The quota of a Caller for its own calls (QuotaOptions): how many of them, and how many bytes, may be in progress to
+// one peer and in all. A call that exceeds it waits here until others have ended; one that comes when `waiting_max` of
+// them wait is refused. What a server allows to those who call it is in rpc/src/caller_quotas.hpp, which never lets a
+// call wait. Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -17,9 +19,9 @@
 
 namespace cinnabar::hl {
 
-class CallQuota {
+class OutgoingQuota {
   public:
-    explicit CallQuota(const QuotaOptions& options) noexcept : options_(options) {}
+    explicit OutgoingQuota(const QuotaOptions& options) noexcept : options_(options) {}
 
     struct Wish {
         na::Addr peer;

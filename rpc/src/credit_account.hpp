@@ -22,7 +22,7 @@
 
 namespace cinnabar::rpc {
 
-class Credits {
+class CreditAccount {
   public:
     // Frames carry credits as 16 bits.
     static constexpr std::uint32_t budget_max = 0xffff;
