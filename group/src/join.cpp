@@ -245,9 +245,10 @@ na::Addr some_other(Core& core, Random& random) {
     return view.find(present[at])->address;
 }
 
-// Processes that join at the same moment learn of each other by gossip, of which a message carries little. So one that
-// has joined asks some member at random for what it lacks, until it knows the same as that one: what each knows doubles
-// with each time that it asks. One that joins alone asks once, and gets nothing.
+// Processes that join at the same moment would learn of each other by gossip, of which a message carries little. So one
+// that has joined asks the member by which it joined, which knows of all others that did, and some member at random, in
+// turns, for what it lacks, until it knows the same as the one that it has asked. One that joins alone asks once, and
+// gets nothing.
 hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
     constexpr int in_vain_max = 8;
     Random random(core->options.seed + 7);
@@ -255,10 +256,11 @@ hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
     const auto half_period = static_cast<std::uint64_t>(period.count()) / 2;
     ProbedPeers asked;
     (void)asked.note(seed, 1, period, core->now_us());
-    for (int in_vain = 0; in_vain < in_vain_max;) {
+    bool asks_seed = true;
+    for (int in_vain = 0; in_vain < in_vain_max; asks_seed = !asks_seed) {
         const Errc slept = co_await core->node.sleep_for(Microseconds(half_period / 2 + random.below(half_period + 1)));
         if (slept != Errc::ok || core->closed()) co_return;
-        const na::Addr peer = some_other(*core, random);
+        const na::Addr peer = asks_seed ? seed : some_other(*core, random);
         if (peer.empty()) break;
         const std::size_t before = core->known();
         auto asking = run_bounded(core, learn_from(core, peer, 0), core->options.join_time, {});

@@ -9,6 +9,7 @@
 #include <cinnabar/files/name.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,8 +160,11 @@ TEST_F(ProvenServerTest, AWindowWithoutAChecksumProvesNothing) {
 
 TEST_F(ProvenServerTest, AStagedFileThatWasTouchedProvesNothing) {
     leave_four();
-    const UniqueFd file(::open(staged_part().c_str(), O_WRONLY | O_CLOEXEC));
-    ASSERT_EQ(::pwrite(file.get(), "\0", 1, 0), 1);
+    {
+        const UniqueFd file(::open(staged_part().c_str(), O_WRONLY | O_CLOEXEC));
+        ASSERT_EQ(::flock(file.get(), LOCK_EX), 0);  // the server has left it
+        ASSERT_EQ(::pwrite(file.get(), "\0", 1, 0), 1);
+    }
     const auto opened = open_marked(mark);
     EXPECT_EQ(opened.resumed_bytes, 4 * step);
     EXPECT_EQ(opened.proven_bytes, 0u) << "also if its content is the same";

@@ -484,7 +484,7 @@ TEST(group, an_inner_member_that_leaves_in_a_call_leaves_those_below_it_to_other
 // The first member leaves when one of those below it has answered. A client hears of that from another member, later
 // than it gets the answer; those that still run the call know whom to call, so nobody else may call these.
 TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below_it) {
-    SimGroup all(12, 25);
+    SimGroup all(12, 26);
     constexpr Rpc<std::uint64_t()> count_late{"test.count_late"};
     std::vector<int> runs(all.size());
     bool over = false;
