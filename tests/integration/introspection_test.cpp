@@ -24,7 +24,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -540,53 +539,6 @@ TEST(Introspection, ACallIsSeenAtBothSidesWhileItsHandlerRuns) {
     gate.open();
     EXPECT_EQ(call.get().value(), 7);
     EXPECT_FALSE(find_call(server, "look.stuck", true)) << "it is over";
-}
-
-// Of the requests for `rpc` that the node serves, in their order.
-std::vector<CallPhase> phases_at(const Node& node, const std::string& rpc) {
-    std::vector<CallPhase> phases;
-    for (const auto& call : all(node, look::calls, node.self_addr())) {
-        if (call.rpc == rpc && call.as_target) phases.push_back(static_cast<CallPhase>(call.phase));
-    }
-    std::sort(phases.begin(), phases.end());
-    return phases;
-}
-
-TEST(Introspection, ARequestInTheQueueOfAPoolWaitsForItsHandler) {
-    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
-    const auto pool = server.make_pool({.threads = 1}).value();
-    test::Gate gate;
-    ASSERT_TRUE(server
-                    .serve(
-                        stuck_there, [&gate](int value) { return gate.pass(), value; }, on(pool))
-                    .ok());
-    NodeOptions timed;
-    timed.timed_one_in = 1;
-    const auto [client, peer] = Node::connect(server.address(), timed).value();
-    Future<int> first = client.call(stuck_there, peer, 1).future();
-    gate.await(1);
-    Future<int> second = client.call(stuck_there, peer, 2).future();
-    const std::vector expected{CallPhase::waits_for_handler, CallPhase::in_handler};
-    std::vector<CallPhase> phases;
-    const auto end = std::chrono::steady_clock::now() + 20s;
-    while (phases != expected && std::chrono::steady_clock::now() < end) phases = phases_at(server, "look.stuck");
-    EXPECT_EQ(phases, expected);
-    std::this_thread::sleep_for(50ms);
-    gate.open();
-    EXPECT_EQ(first.get().value(), 1);
-    EXPECT_EQ(second.get().value(), 2);
-    const auto counts = client.stats();
-    const auto stuck =
-        std::find_if(counts.begin(), counts.end(), [](const auto& each) { return each.name == "look.stuck"; });
-    ASSERT_NE(stuck, counts.end());
-    const TimeUs waited = stuck->parts_us[static_cast<std::size_t>(hl::CallPart::for_handler)];
-    EXPECT_GE(waited, 50'000u) << "the second";
-    const auto served = server.stats();
-    const auto there =
-        std::find_if(served.begin(), served.end(), [](const auto& each) { return each.name == "look.stuck"; });
-    ASSERT_NE(there, served.end());
-    EXPECT_GE(there->serve_time.total(), 2u);
-    EXPECT_LT(there->serve_time.quantile_us(0.25), 50'000u) << "the second, whose handler did not wait";
 }
 
 // The handler blocks the server's loop, which grants no credits meanwhile. The client listens, too, since a node
