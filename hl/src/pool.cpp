@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The threads of a pool: which job is next, who is woken for it, and when a thread rests.
 #include "pool_core.hpp"
 
 #include <cinnabar/base/assert.hpp>

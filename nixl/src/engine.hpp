@@ -59,8 +59,8 @@ class Engine final : public nixlBackendEngine {
                            const std::string& agent, nixlBackendReqH*& handle,
                            const nixl_opt_b_args_t* options) const override;  // NIXL_ERR_NOT_ALLOWED: see Transfer
     nixl_status_t checkXfer(nixlBackendReqH* handle) const override;
-    // NIXL_ERR_REPOST_ACTIVE: the transfer was asked to end, but has not ended yet. The next call waits until it has,
-    // which takes as long as the fence of lent memory (bulk options).
+    // Frees the transfer. If it is in progress, asks it to end and returns NIXL_ERR_REPOST_ACTIVE, unless it ends at
+    // once. The next call waits until nobody accesses its memory any more (usually 0.2 s, docs/nixl.md), and frees it.
     nixl_status_t releaseReqH(nixlBackendReqH* handle) const override;
 
     nixl_status_t getNotifs(notif_list_t& out) override;

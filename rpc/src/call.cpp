@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a call as its caller sees it: made, filled, forwarded, canceled, released.
+// The life of a call as its caller sees it: made, filled, forwarded, released. A cancel is only handed to the owner of
+// the context here; finish.cpp carries it out.
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RPCs by which `cinnabar perf mesh` has a server make calls to the echo of other servers, or transfers with memory
-// of theirs, and their limits, which are those of what a server does for a stranger.
+// The RPCs of `cinnabar perf mesh`: they make a server load other servers, by calls to their echo or by transfers with
+// their memory. The limits bound what one such request can make a server do, since any peer may send it to a server
+// that runs with --mesh.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resumable files: continuing from remains, and leaving remains.
+// A resumable file that is open: uses what an earlier save left, and leaves remains itself. staging.cpp finds and locks
+// remains.
 #include "file/arriving_sum.hpp"
 #include "file/checksum.hpp"
 #include "file/dated.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection between two ports. Both ends and its pending events share ownership of it, so an event may run after the
-// ports are gone.
+// ports are gone. A partition holds messages back here. How long a message takes is decided in world.cpp (travel_us);
+// whether sending one breaks the connection, in port.cpp.
 #pragma once
 
 #include "world_state.hpp"

@@ -120,8 +120,8 @@ class CINNABAR_API Buffers {
     // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
     // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
     // Bulk::fetch. One peer gets at most half of buffer_bytes_max, and less while other peers use it too; more is also
-    // `overloaded`. The same limit applies to memory that others cannot use because of the peer's buffers
-    // (slab_bytes_left).
+    // `overloaded`. Buffers are cut from slabs, and a slab in use cannot be freed or used for other sizes. So a peer is
+    // also refused if its part of the slabs in which it has buffers would exceed what is then still free.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.

@@ -12,8 +12,8 @@ namespace cinnabar::rpc {
 
 class Request;
 
-// `run` is called from trigger(), or as on_arrival says, with one reference to the request, which it must release or
-// pass on. `target` is kept alive while any request of this handler is running.
+// `run` is called from trigger(), unless `on_arrival` or `urgent` below says otherwise. It owns one reference to the
+// request, and must release it or pass it on. `target` is kept alive while any request of this handler is running.
 struct Handler {
     void (*run)(Request& request, void* target) noexcept = nullptr;
     std::shared_ptr<void> target;
