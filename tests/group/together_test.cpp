@@ -29,7 +29,11 @@ using group::Group;
 using group::Rank;
 
 constexpr Rpc<int()> one{"together.one"};
+#ifdef CINNABAR_FULL_TESTS
 constexpr std::size_t many = support::sanitized ? 60 : 200;
+#else
+constexpr std::size_t many = support::sanitized ? 60 : 90;
+#endif
 
 std::uint64_t next_together_world() {
     static std::uint64_t number = 39'000;
