@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/dated.hpp"
 
+#include <poll.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -49,7 +50,6 @@ bool dates_changes(int fd, const FileStamp& stamp) noexcept {
 // The clock is read first: a change after the stamp was taken has that time or a later one.
 std::optional<FileStamp> final_stamp(int fd) noexcept {
     constexpr int looks_max = 50;
-    constexpr timespec pause{0, 1'000'000};
     for (int look = 0; look < looks_max; ++look) {
         const auto now = change_clock();
         struct stat status {};
@@ -57,7 +57,7 @@ std::optional<FileStamp> final_stamp(int fd) noexcept {
         const FileStamp stamp = stamp_of(status);
         if (!dates_changes(fd, stamp)) return std::nullopt;
         if (changed_at(stamp) < now) return stamp;
-        (void)::nanosleep(&pause, nullptr);
+        (void)::poll(nullptr, 0, 1);  // ms
     }
     return std::nullopt;
 }
