@@ -41,6 +41,7 @@ struct ClaimingClientTest : HandmadeServer {
     std::uint64_t committed = 0;
     static constexpr std::uint64_t whole_sum = 42;  // as the server says
 
+    ClaimingClientTest() : HandmadeServer(support::memory_folder()) {}
     void SetUp() override {
         begin(claim_window, content);
         serve(open_rpc, [this](const OpenIn&) { return OpenOut{1, resumed_bytes, 0, proven_bytes}; });
@@ -126,7 +127,7 @@ TEST_F(ClaimingClientTest, AServerThatHasNothingAfterAllIsSentAll) {
 }
 
 TEST_F(ClaimingClientTest, BehindWhatIsProvenWindowsAreClaimedAndSent) {
-    if (!rests()) GTEST_SKIP() << "this file system is not known to date changes";
+    ASSERT_TRUE(rests()) << "these tests need tmpfs at /dev/shm";
     proven_bytes = 10 * claim_window;
     resumed_bytes = 20 * claim_window;
     const auto saved = save();
@@ -142,7 +143,7 @@ TEST_F(ClaimingClientTest, BehindWhatIsProvenWindowsAreClaimedAndSent) {
 }
 
 TEST_F(ClaimingClientTest, WhatIsProvenToItsEndIsCommitted) {
-    if (!rests()) GTEST_SKIP() << "this file system is not known to date changes";
+    ASSERT_TRUE(rests()) << "these tests need tmpfs at /dev/shm";
     proven_bytes = content.size();
     const auto saved = save();
     ASSERT_TRUE(saved.ok()) << saved.error().message();
@@ -155,7 +156,7 @@ TEST_F(ClaimingClientTest, WhatIsProvenToItsEndIsCommitted) {
 TEST_F(ClaimingClientTest, AServerThatCannotHaveProvenThatEndsTheSave) {
     proven_bytes = claim_window;
     EXPECT_EQ(save().code(), Errc::protocol) << "the file is too new for that";
-    if (!rests()) GTEST_SKIP() << "this file system is not known to date changes";
+    ASSERT_TRUE(rests()) << "these tests need tmpfs at /dev/shm";
     SaveMode all;
     all.rereads = true;
     EXPECT_EQ(save(all).code(), Errc::protocol);

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@
 namespace cinnabar::files {
 
 struct HandmadeServer : testing::Test {
+    explicit HandmadeServer(const std::filesystem::path& below = std::filesystem::temp_directory_path())
+        : folder(below) {}
+
     support::Folder folder;
     hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
     std::optional<hl::Node> here;

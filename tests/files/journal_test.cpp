@@ -47,7 +47,7 @@ constexpr std::uint32_t block = 4096;
 constexpr Resumable by_blocks{block, false, std::chrono::milliseconds(0)};
 
 struct JournalTest : testing::Test {
-    Folder folder{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+    Folder folder{support::memory_folder()};
     std::string base = folder.at("root");
     fs::path staging = fs::path(base) / staging_folder;
     const std::string content = pattern(5 * block + 17);

@@ -85,8 +85,7 @@ class Both {
         lender_.reset();
     }
 
-    support::Folder folder_{std::filesystem::exists("/dev/shm") ? std::filesystem::path("/dev/shm")
-                                                                : std::filesystem::temp_directory_path()};
+    support::Folder folder_{support::memory_folder()};
     bool keeps_attributes_ = false;
     const Key key_ = model_key();
     std::unique_ptr<Server> server_;

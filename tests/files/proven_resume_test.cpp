@@ -32,11 +32,6 @@ namespace {
 
 constexpr std::uint64_t small_window = 16 << 10;
 
-// On a file system that dates changes, where there is one.
-std::filesystem::path dated_folder() {
-    return std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
-}
-
 // How many bytes this process, which is both sides, has read from files.
 std::optional<std::uint64_t> all_bytes_read() {
     std::ifstream io("/proc/self/io");
@@ -58,7 +53,7 @@ struct ProvenResumeTest : testing::Test {
         return support::pattern(100 * small_window + 33, static_cast<unsigned>(number) + 1);
     }
     static void SetUpTestSuite() {
-        sources = std::make_unique<support::Folder>(dated_folder());
+        sources = std::make_unique<support::Folder>(support::memory_folder());
         next_source = 0;
         for (int i = 0; i < sources_made; ++i) {
             (void)sources->put(std::to_string(i), content_of(i));
@@ -77,7 +72,7 @@ struct ProvenResumeTest : testing::Test {
         (void)::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 20 * small_window, 9 * small_window);
     }
 
-    support::Folder folder{dated_folder()};
+    support::Folder folder{support::memory_folder()};
     ServerOptions options;
     std::unique_ptr<Server> server;
     std::optional<hl::Node> there;
@@ -92,8 +87,8 @@ struct ProvenResumeTest : testing::Test {
     void SetUp() override {
         ASSERT_LT(next_source + 1, sources_made);
         use_source(next_source++);
-        if (!is_trusted(source)) GTEST_SKIP() << "this file system is not known to date changes";
-        if (!all_bytes_read()) GTEST_SKIP() << "the kernel does not count what a process reads";
+        ASSERT_TRUE(is_trusted(source)) << "these tests need tmpfs at /dev/shm";
+        ASSERT_TRUE(all_bytes_read()) << "the kernel does not count what a process reads";
         std::filesystem::create_directory(folder.at("root"));
         options.window_bytes = small_window;
         options.windows_max = 2;

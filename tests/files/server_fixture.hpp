@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@
 namespace cinnabar::files {
 
 struct ServerTest : testing::Test {
+    explicit ServerTest(const std::filesystem::path& below = std::filesystem::temp_directory_path()) : folder(below) {}
+
     support::Folder folder;
     ServerOptions options;
     ServerHooks hooks;

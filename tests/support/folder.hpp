@@ -14,6 +14,12 @@
 
 namespace cinnabar::support {
 
+// On tmpfs, where there is one: it is fast, has holes, and dates each change, as not all file systems do.
+[[nodiscard]] inline std::filesystem::path memory_folder() {
+    return std::filesystem::exists("/dev/shm") ? std::filesystem::path("/dev/shm")
+                                               : std::filesystem::temp_directory_path();
+}
+
 class Folder {
   public:
     explicit Folder(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
