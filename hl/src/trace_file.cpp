@@ -25,19 +25,16 @@ constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 6'144;
 
 // The names of to_string(CallPart), as literals, which are copied without a call.
 struct PartName {
-    static constexpr std::size_t size_max = 24;
-    char text[size_max];
+    template <std::size_t with_zero>
+    constexpr PartName(const char (&name)[with_zero]) : size(with_zero - 1) {
+        std::copy(name, name + size, text);
+    }
+    char text[24]{};
     std::size_t size;
 };
-constexpr std::array<PartName, call_parts> part_names{{{"connecting", 10},
-                                                       {"waiting for a credit", 20},
-                                                       {"waiting to be sent", 18},
-                                                       {"on the wire there", 17},
-                                                       {"waiting for the handler", 23},
-                                                       {"in the handler", 14},
-                                                       {"in its transfers", 16},
-                                                       {"on the wire back", 16},
-                                                       {"waiting for the caller", 22}}};
+constexpr std::array<PartName, call_parts> part_names{
+    "connecting",     "waiting for a credit", "waiting to be sent", "on the wire there",     "waiting for the handler",
+    "in the handler", "in its transfers",     "on the wire back",   "waiting for the caller"};
 
 void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
     for (std::size_t part = 0; part < call_parts; ++part) {

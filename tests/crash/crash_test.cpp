@@ -206,7 +206,7 @@ class Round {
     }
 
     std::mt19937_64 random_;
-    support::Folder folder_{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+    support::Folder folder_{support::memory_folder()};
     const std::string source_ = folder_.at("source");
     const std::string on_ = folder_.at("on");
     const std::string unsynced_ = folder_.at("unsynced");

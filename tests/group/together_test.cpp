@@ -94,6 +94,14 @@ class Together {
         };
         EXPECT_EQ(processes_[i].node->spawn(joining(processes_[i], uri(0), options(i))), Errc::ok);
     }
+    // Calls `one` at the member `to`; `answer` must outlive the call.
+    void ask(std::size_t from, Rank to, std::optional<Result<int>>& answer) {
+        const auto asking = [](Group& group, Rank rank, std::optional<Result<int>>& out) -> Task<void> {
+            auto call = group.call(one, rank, {.deadline = 30s});
+            out.emplace(co_await call);
+        };
+        EXPECT_EQ(processes_[from].node->spawn(asking(*processes_[from].group, to, answer)), Errc::ok);
+    }
     void kill(std::size_t i) {
         world_->kill("t" + std::to_string(i));
         processes_[i].group.reset();
@@ -193,11 +201,7 @@ TEST(together, a_call_that_no_program_serves_fails_in_the_end) {
     const std::vector<std::string> lines = all.announce_all();
     for (std::size_t i = 0; i < 2; ++i) all.start(i, lines);
     std::optional<Result<int>> answer;
-    const auto asking = [&]() -> Task<void> {
-        auto call = all[0].group->call(one, 1, {.deadline = 30s});
-        answer.emplace(co_await call);
-    };
-    ASSERT_EQ(all[0].node->spawn(asking()), Errc::ok);
+    all.ask(0, 1, answer);
     all.run_for(4s);
     EXPECT_FALSE(answer);
     all.run_for(2s);
@@ -272,11 +276,7 @@ TEST(together, a_second_group_of_the_same_nodes_runs_no_call_of_the_first) {
     const std::vector<std::string> next{all[0].announcement->line(), lines[1]};
     ASSERT_NE(next[0], lines[0]);
     std::optional<Result<int>> answer;
-    const auto asking = [&]() -> Task<void> {
-        auto call = all[1].group->call(one, 0, {.deadline = 30s});
-        answer.emplace(co_await call);
-    };
-    ASSERT_EQ(all[1].node->spawn(asking()), Errc::ok);
+    all.ask(1, 0, answer);
     all.run_for(100ms);
     EXPECT_FALSE(answer) << "it waits for the second group";
     all.start(0, next);
@@ -294,11 +294,7 @@ TEST(together, an_announcement_begins_once_and_what_waits_for_one_that_is_droppe
     all.start(0, lines);
     EXPECT_EQ(std::move(*all[0].announcement).start(lines, 0).code(), Errc::exists);
     std::optional<Result<int>> answer;
-    const auto asking = [&]() -> Task<void> {
-        auto call = all[0].group->call(one, 1, {.deadline = 30s});
-        answer.emplace(co_await call);
-    };
-    ASSERT_EQ(all[0].node->spawn(asking()), Errc::ok);
+    all.ask(0, 1, answer);
     all.run_for(100ms);
     EXPECT_FALSE(answer);
     all[1].announcement.reset();

@@ -27,8 +27,6 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-fs::path memory_or_temporary() { return fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path(); }
-
 // The client connects to another port than the server's, for which there is no key.
 Words open_to_all() { return {"--listen", "tcp://127.0.0.1:0", "--insecure"}; }
 
@@ -55,7 +53,7 @@ std::string told(const std::vector<CableFault>& faults) {
 
 void save_and_fetch(std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    const Folder folder(memory_or_temporary());
+    const Folder folder(support::memory_folder());
     fs::create_directories(folder.at("source"));
     fs::create_directory(folder.at("root"));
     fs::create_directory(folder.at("back"));
@@ -85,7 +83,7 @@ TEST(CableProcess, WhateverTheCableDoesTheSameCommandFinishes) { test::for_each_
 
 // A file that takes a second, so that a part of it is promised by a journal before it ends.
 struct LongCable : testing::Test {
-    Folder folder{memory_or_temporary()};
+    Folder folder{support::memory_folder()};
     std::string root = folder.at("root");
     std::string content;
     LongCable() {

@@ -29,7 +29,7 @@ std::uint64_t number_of(const std::string& out, const std::string& key) {
 }
 
 struct ChangeProcess : testing::Test {
-    Folder folder{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+    Folder folder{support::memory_folder()};
     std::string root = folder.at("root");
     static constexpr std::size_t page = 4096;
     static constexpr std::size_t bytes = std::size_t{64} << 20;

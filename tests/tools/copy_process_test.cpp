@@ -21,7 +21,7 @@ using support::Folder;
 using support::pattern;
 
 struct CopyProcess : testing::Test {
-    Folder folder{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+    Folder folder{support::memory_folder()};
     std::string root_a = folder.at("a");
     std::string root_b = folder.at("b");
     CopyProcess() {

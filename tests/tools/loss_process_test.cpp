@@ -22,7 +22,7 @@ std::uintmax_t large_bytes_at(const fs::path& folder) {
 }
 
 struct LossProcess : testing::Test {
-    Folder folder{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+    Folder folder{support::memory_folder()};
     std::string root = folder.at("root");
     fs::path staging = fs::path(root) / ".cinnabar-staging";
     std::string large = folder.put("large", "");

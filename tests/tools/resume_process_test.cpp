@@ -30,7 +30,7 @@ std::uint64_t had_bytes(const std::string& out) {
 }
 
 struct ResumeProcess : testing::Test {
-    Folder folder{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+    Folder folder{support::memory_folder()};
     std::string root = folder.at("root");
     fs::path staging = fs::path(root) / ".cinnabar-staging";
     static constexpr std::uint64_t megabytes = 192;
