@@ -55,7 +55,7 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
 // A plain write of the guests and a relaxed store are enough: no peer has the key before this call.
 void LeaseTable::confine(const Lease& lease, const Peer& peer) noexcept {
     CINNABAR_ASSERT(lease.granted());
-    Slot* const slot = slots_.at(lease.slot);
+    Slot* const slot = slots_.made(lease.slot);
     slot->guests = lease.guests;
     slot->confined_to.store(&peer, std::memory_order_relaxed);
 }
@@ -67,7 +67,7 @@ void LeaseTable::revoke(Lease& lease) noexcept {
 }
 
 void LeaseTable::give_back(std::uint32_t index) noexcept {
-    Slot* slot = slots_.at(index);
+    Slot* slot = slots_.made(index);
     slot->key.store(0, std::memory_order_relaxed);
     slot->generation.fetch_add(1, std::memory_order_relaxed);
     slot->guests.reset();
@@ -75,13 +75,13 @@ void LeaseTable::give_back(std::uint32_t index) noexcept {
 }
 
 bool LeaseTable::pinned(std::uint32_t slot) const noexcept {
-    return (slots_.at(slot)->pins.load(std::memory_order_acquire) & ~revoked_bit) != 0;
+    return (slots_.made(slot)->pins.load(std::memory_order_acquire) & ~revoked_bit) != 0;
 }
 
 bool LeaseTable::close(const Lease& lease) noexcept {
     CINNABAR_ASSERT(lease.granted());
-    Slot* slot = slots_.at(lease.slot);
-    CINNABAR_ASSERT(slot && slot->key.load(std::memory_order_relaxed) == lease.key);
+    Slot* slot = slots_.made(lease.slot);
+    CINNABAR_ASSERT(slot->key.load(std::memory_order_relaxed) == lease.key);
     return (slot->pins.fetch_or(revoked_bit, std::memory_order_acq_rel) & ~revoked_bit) == 0;
 }
 

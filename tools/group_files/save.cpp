@@ -259,7 +259,7 @@ class GroupSave {
     [[nodiscard]] static Error too_few(const Source& source, const Placed& placed) {
         if (placed.done.empty()) return *placed.failed;
         auto text = fmt::format("{} of {} copies:", placed.done.size(), placed.wanted);
-        for (const auto& server : source.file.servers) text += " " + printable(server);
+        for (const auto& server : source.file.servers) text.append(" ").append(printable(server));
         if (!placed.failed) return {Errc::invalid_argument, "too few servers in the group: lower --replicas", text};
         return {placed.failed->code, "too few copies", text + "; " + placed.failed->message()};
     }

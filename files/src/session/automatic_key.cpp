@@ -63,7 +63,7 @@ std::string file_name(const na::Uri& endpoint, std::string_view host) {
     std::array<char, 256> own_host{};
     (void)::gethostname(own_host.data(), own_host.size() - 1);
     auto name = std::string(own_host.data()) + "-" + endpoint.scheme + "-" + std::string(host);
-    if (endpoint.port) name += "-" + std::to_string(*endpoint.port);
+    if (endpoint.port) name.append("-").append(std::to_string(*endpoint.port));
     for (char& byte : name) {
         const bool plain = std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '.' || byte == '-';
         if (!plain) byte = '_';

@@ -84,6 +84,10 @@ class SlotPool {
         T* slots = blocks_[block].load(std::memory_order_acquire);
         return slots ? slots + index % block_slots : nullptr;
     }
+    // Requires: the slot has been made. For the holder of an acquired slot, who need not check an index of its own.
+    [[nodiscard, gnu::always_inline]] T* made(std::uint32_t index) const noexcept {
+        return blocks_[index / block_slots].load(std::memory_order_acquire) + index % block_slots;
+    }
 
     // The number of acquired slots; exact on one thread, a snapshot on many.
     [[nodiscard]] std::uint32_t taken() const noexcept {
@@ -102,11 +106,6 @@ class SlotPool {
     }
 
   private:
-    // Requires: the slot has been made.
-    T* made(std::uint32_t index) const noexcept {
-        return blocks_[index / block_slots].load(std::memory_order_acquire) + index % block_slots;
-    }
-
     // The head packs index + 1 of the first free slot (22 bits) and the numbers of acquisitions and releases (21 bits
     // each; they prevent the ABA problem and give taken()).
     static constexpr unsigned acquired_shift = 22;

@@ -60,7 +60,7 @@ class CINNABAR_API LeaseTable {
 
     // For transports that do not block while a closed lease is pinned: the fence of the slot, whether the slot is
     // pinned, and the function that frees it (instead of revoke()).
-    [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.at(lease.slot)->fence; }
+    [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.made(lease.slot)->fence; }
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     void give_back(std::uint32_t slot) noexcept;
 
