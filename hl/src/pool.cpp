@@ -63,15 +63,15 @@ void PoolCore::push_locked(WorkQueue& queue, Job& job) noexcept {
     posted = true;
 }
 
-// Unlocks. If jobs wait and no thread is about to look at the queues, wakes one: that one wakes the next if it leaves
-// jobs behind. Waking a thread takes longer than a short handler.
+// Unlocks, and wakes a thread if jobs wait and no thread is about to look at the queues. Only one, because waking a
+// thread takes longer than a short handler: that thread wakes the next one if it leaves jobs behind.
 void PoolCore::unlock_and_wake(std::unique_lock<std::mutex>& lock) noexcept {
     const bool wakes = sleeping_ != 0 && !coming_ && waiting_.load(std::memory_order_relaxed) != 0;
     if (!wakes) return lock.unlock();
     coming_ = true;
-    // Keeps the pool: the job may be done, and the node closed, before this thread has left.
+    // Makes stop() wait: the job may end, and the node be closed, while this thread is still in notify_one().
     waking_.fetch_add(1, std::memory_order_relaxed);
-    lock.unlock();  // first, because a thread that takes the core of this one would wait for the lock
+    lock.unlock();  // first, because the woken thread may preempt this one, and would then wait for the lock
     work_came_.notify_one();
     waking_.fetch_sub(1, std::memory_order_release);
 }
@@ -82,7 +82,7 @@ void PoolCore::post(Job& job) noexcept {
     unlock_and_wake(lock);
 }
 
-// A peer may have as many requests as it leaves free for all others.
+// Waiting requests of one peer may take as many places in the queue as they leave free; a first one may take the last.
 Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept {
     std::unique_lock lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;
@@ -146,8 +146,9 @@ WorkItem* PoolCore::next_new_locked() noexcept {
     return nullptr;
 }
 
-// Returns when the queues should be looked at again. One thread at a time first lets other threads run a few times,
-// since the thread that posts may want the same core: then nobody sleeps or is woken while requests keep coming.
+// Returns when the queues should be looked at again. Before it sleeps, one thread at a time yields a few times, because
+// the thread that posts may need the same processor. So while requests keep coming, one thread stays awake, and none
+// has to be woken.
 void PoolCore::rest(std::unique_lock<std::mutex>& lock) noexcept {
     const auto let_others_run = [&lock] {
         lock.unlock();
@@ -164,7 +165,7 @@ void PoolCore::rest(std::unique_lock<std::mutex>& lock) noexcept {
     ++sleeping_;
     work_came_.wait(lock);
     --sleeping_;
-    let_others_run();  // if this thread has taken the core of the one that posts, that one first posts the rest
+    let_others_run();  // if this thread has preempted the one that posts, that one posts the rest first
     coming_ = false;
 }
 

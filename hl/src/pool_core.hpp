@@ -71,8 +71,8 @@ class PoolCore final : public Executor {
     std::uint32_t fresh_count_ = 0;                // of all
     std::uint32_t running_ = 0;
     std::uint32_t sleeping_ = 0;
-    // A thread was notified, or has not slept yet, and will look at the queues. So while jobs wait, either this is set
-    // or no thread sleeps.
+    // A thread will look at the queues: it was notified, or yields before it sleeps. So while jobs wait, either this is
+    // set or no thread sleeps.
     bool coming_ = false;
     // Number of requests in `fresh_` by peer. Counts of 0 are kept for reuse while there are few; if such an address is
     // freed, its entry counts for the next peer at the same memory address.

@@ -148,7 +148,7 @@ Findings examine(const Host& host) {
     for (const auto check :
          {check_kernel, check_descriptors, check_locked_memory, check_huge_pages, check_shared_memory,
           check_ptrace_scope, check_socket_buffers, check_congestion, check_names, check_devices, check_locality,
-          check_processors, check_pinning, check_over_time, check_clock})
+          check_processors, check_affinity, check_over_time, check_clock})
         check(host, found);
     return found;
 }

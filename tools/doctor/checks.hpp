@@ -20,7 +20,7 @@ void check_names(const Host& host, Findings& found);           // host-name, loc
 void check_devices(const Host& host, Findings& found);         // rdma-devices, rdma-port, rdma-gid, rdma-access
 void check_locality(const Host& host, Findings& found);        // rdma-locality, nic-locality
 void check_processors(const Host& host, Findings& found);      // processors, processor-quota, processor-speed
-void check_pinning(const Host& host, Findings& found);         // processor-pinning
+void check_affinity(const Host& host, Findings& found);        // processor-pinning
 void check_over_time(const Host& host, Findings& found);       // steal, clock-jump, starved; takes a quarter second
 void check_clock(const Host& host, Findings& found);           // clock
 

@@ -114,8 +114,9 @@ struct WindowIn {
     std::uint64_t offset = 0;
     bool hole = false;           // a hole of a sparse file: all zeros, and nothing is lent
     std::uint64_t checksum = 0;  // XXH3 of this window if it is below resumed_bytes; otherwise 0
-    // block_checksums() of this window if it is below basis_bytes, or if the file is sparse: the server pulls no blocks
-    // that it has, or that are zeros. May be empty.
+    // block_checksums() of this window, if it starts below basis_bytes, or if the file is sparse and the window has
+    // blocks of zeros: the server does not pull blocks that its older version has, nor, for a sparse file, blocks of
+    // zeros. May be empty.
     std::vector<std::uint64_t> blocks;
     // XXH3 of the file from proven_bytes to the end of this window, if the client knows it. The server compares it with
     // what it has before it writes the window.
@@ -231,8 +232,8 @@ struct ReadIn {
     std::uint64_t offset = 0;
     bool offered = false;               // the client already has the whole window
     std::uint64_t checksum = 0;         // XXH3 of the offered bytes
-    std::vector<std::uint64_t> blocks;  // block_checksums() of what the window has: the older version, and of a sparse
-                                        // file zeros; may be empty
+    std::vector<std::uint64_t> blocks;  // block_checksums() of what the client has there: its older version, followed
+                                        // by zeros if the file is sparse; may be empty
     hl::Bulk window;                    // writable; of the size of the range to read
 };
 struct ReadOut {
@@ -286,8 +287,8 @@ struct LendIn {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // window size of the destination server
     bool offered = false;     // the destination server may already have it and needs its checksum
-    bool compares = false;    // the destination server may have parts of it, or makes its zeros: it needs the checksums
-                              // of the blocks
+    bool compares = false;    // the destination server skips blocks that it has and, of a sparse file, blocks of zeros:
+                              // it needs the checksums of the blocks
 };
 struct LendOut {
     bool hole = false;  // a hole of a sparse file: all zeros, and nothing was lent

@@ -19,7 +19,8 @@ namespace {
 // How long after the client's answer its notification may arrive.
 constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
-// Fills the blocks of a window that are to be zeros, whatever the older version has there.
+// Zeroes the blocks that are zeros at the client, whatever the older version has there. `wanted`: checksums of the
+// client's blocks.
 void make_zero_blocks(Bytes content, const std::vector<std::uint64_t>& wanted) {
     const auto zeros = zero_block_checksums(content.size());
     for (std::size_t block = 0; block < std::min(zeros.size(), wanted.size()); ++block) {
@@ -243,8 +244,8 @@ void Upload::advance(std::uint64_t offset) {
     writing_.advance(offset);
 }
 
-// Runs on a disk thread. Returns the ranges that still have to be pulled. What the older version of a sparse file does
-// not have is taken for zeros.
+// Runs on a disk thread. Fills `content` with what this server has of the window: the older version and, past its end,
+// zeros if the file is sparse. Returns the ranges that still have to be pulled.
 std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content) const {
     auto have = content.first(basis_ ? basis_->read_some(in.offset, content) : 0);
     if (sparse_) {
@@ -255,7 +256,8 @@ std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content
     return changed_ranges(block_checksums(have, content.size()), in.blocks, content.size());
 }
 
-// Keeps the bytes that were compared in the buffer, because others may write to the older version at the same time.
+// Bytes that matched are used as they were read for the comparison: the older version is not read again, because others
+// may write to it at the same time.
 hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const WindowIn& in) {
     const std::uint64_t bytes = in.window.size();
     std::vector<ByteRange> ranges{{0, bytes}};
@@ -278,7 +280,8 @@ hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in) {
     co_return WindowOut{*had};
 }
 
-// Compares in file order: if a block belongs to another file, no later block is used.
+// Compares in file order: find_block() drops the remains from the first window on whose recorded checksum is not the
+// client's.
 hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
     const std::uint64_t offset = in.offset;
     Result<Buffer> buffer = co_await take(offset, in.window.size());

@@ -39,10 +39,10 @@ class Upload {
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
-    // Begins behind what is known of the remains, if the file continues from them, they and the source are as they
-    // were, and the client is the same; with `rereads` at the beginning all the same. At the end, puts there what is
-    // known of the remains that this object leaves, and so `known` must outlive the disk's work. Call before the first
-    // window.
+    // Skips the part of the remains that `known` says was compared, if the client is the same, and neither the remains
+    // nor the source file have changed since; with `rereads`, skips nothing. If this object leaves remains, it stores
+    // in `known` how much of them was compared. A disk thread does that, so `known` must outlive the disk's work. Call
+    // before the first window.
     void use_known(KnownRemains& known, KnownRemains::Sender sender, bool rereads);
     // Sets the older version of the file; blocks that it has are not pulled. Call before the first window.
     void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
@@ -95,8 +95,8 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> leave_out(const WindowIn& in, std::uint64_t bytes);
     // Awaits a buffer for the window, in file order.
     [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
-    // `so_far`: the client's checksum of what it has read up to the end of the window, if it told it. If it is not that
-    // of what has arrived, the window is not written: bad_checksum.
+    // `so_far`: the client's checksum of the file from proven_bytes() to the end of the window, if it sent one.
+    // bad_checksum: the data that has arrived has another one, and the window is not written.
     using SoFar = std::optional<std::uint64_t>;
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content, SoFar so_far);
     // Requires: the caller has the turn for `offset` (writing_).

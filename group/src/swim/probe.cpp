@@ -27,8 +27,8 @@ void Swim::ask_others(Outbox& out) {
     probe_.nacks_wanted = static_cast<unsigned>(helpers.size());
 }
 
-// A failed probe also says something about this member: the members that it asked for help should have answered,
-// whether or not they reached the target.
+// A failed probe also counts against this member's own health, once for each missing nack: every member that it asked
+// to ping the target should have sent one, whether or not it reached it.
 void Swim::end_probe(TimeUs now) {
     if (probe_.target == no_rank) return;
     if (probe_.answered) return health_.improve();

@@ -40,7 +40,8 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
     period_ends_us_ = after(now, self_.quiet) + random_.below(static_cast<std::uint64_t>(options_.period.count()));
     const Entry& mine = table_.at(self_.rank);
     const bool there = mine.present() && mine.process == self_.process && mine.incarnation == self_.incarnation;
-    if (there && (self_.told || !self_.profile)) return;  // without a profile: a simulation, whose table has all
+    const bool simulated = !self_.profile;  // then all tables have all members from the start
+    if (there && (self_.known_to_all || simulated)) return;
     put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
     (void)changes_.take();
 }
@@ -136,8 +137,8 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
     if (message.kind == Kind::ping || message.kind == Kind::ack) compare(message, now, out);
 }
 
-// Prefers ranks above this member's own: the lowest member assigns ranks, and a member that has just joined below this
-// one would not know for how long others have been gone.
+// Prefers ranks above this member's own: the lowest member assigns ranks, and a new member with a lower rank than this
+// one would have to assign them without knowing for how long others have been gone.
 Rank Swim::free_rank(Rank first, TimeUs now) {
     catch_up(now);  // a request to join may be the first that this process does after it was stopped
     Rank again = gone_.longest(std::max(first, self_.rank + 1), now);
@@ -146,8 +147,8 @@ Rank Swim::free_rank(Rank first, TimeUs now) {
     return table_.end() < options_.members_max ? table_.end() : no_rank;
 }
 
-// The member that told it has it from its own gossip. If this one passed on all that it learns when it joins, what is
-// new would wait in its gossip behind a claim about each member.
+// The claim is not spread, because the member that sent it got it by gossip, which spreads it anyway. If a joining
+// member spread all that it learns, new claims would wait in its gossip behind a claim about each member.
 void Swim::learn(const Claim& claim, TimeUs now) {
     const Stamp before = table_.stamp();
     merge(claim, Source::joining, now);

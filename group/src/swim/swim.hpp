@@ -35,9 +35,8 @@ class CINNABAR_API Swim {
         std::shared_ptr<const Profile> profile;  // may be null in a simulation, where nothing is sent
         // The group's configuration gives this rank to this process, so another process that has it is an older life.
         bool owns_rank = false;
-        // All members that are known at the start begin with the same knowledge: this one tells nobody that it is
-        // there.
-        bool told = false;
+        // The group starts together: all members begin with this one in their tables, so it does not announce itself.
+        bool known_to_all = false;
         Microseconds quiet{0};  // for so long after the start it probes nobody
     };
     using Outbox = std::vector<Message>;
@@ -61,8 +60,8 @@ class CINNABAR_API Swim {
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);
-    // Announces the departure to all members if these are up to leave_tells, otherwise to leave_tells_of_many, chosen
-    // at random, which tell the rest: all may leave at once, and each tells most of them over a connection of its own.
+    // Announces the departure: to all other members if these are at most leave_tells, otherwise to leave_tells_of_many
+    // chosen at random, which pass it on. All may leave at once, and most announcements need a connection of their own.
     static constexpr std::size_t leave_tells = 64;
     static constexpr std::size_t leave_tells_of_many = 8;
     void leave(TimeUs now, Outbox& out);

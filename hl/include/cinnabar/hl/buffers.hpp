@@ -117,11 +117,12 @@ class CINNABAR_API Buffers {
   public:
     explicit Buffers(std::uint64_t bytes_max);
 
-    // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
-    // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
-    // Bulk::fetch. One peer gets at most half of buffer_bytes_max, and less while other peers use it too; more is also
-    // `overloaded`. Buffers are cut from slabs, and a slab in use cannot be freed or used for other sizes. So a peer is
-    // also refused if its part of the slabs in which it has buffers would exceed what is then still free.
+    // Takes a buffer of `bytes`; its memory is rounded up to a power of two. `peer`: the peer that chose the size
+    // (Request::source), as in Bulk::fetch. A peer may hold no more of the node's buffer_bytes_max than it leaves free:
+    // at most half, and less while others hold buffers, too. Buffers are cut from slabs, and as long as one buffer of a
+    // slab is in use, the slab can be neither freed nor cut into other sizes. So the rule also holds for slabs: those
+    // with buffers of several holders count in equal parts for each. overloaded: buffer_bytes_max, or what the peer may
+    // hold of it, is used up. out_of_memory. invalid_argument: 0 bytes.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
@@ -151,9 +152,9 @@ class CINNABAR_API Buffers {
     // All of these require mutex_ to be held.
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
-    // How much more memory may become slabs for the account. A slab cannot be freed, nor used for other sizes, as long
-    // as one of its buffers is in use. So its bytes count in equal parts against the accounts that hold its buffers,
-    // and what counts against a peer may not exceed what is then still free.
+    // The size of the largest slab that may be made for this account; for no peer, any. The bytes of a slab are divided
+    // equally among the accounts that hold its buffers, and with the new slab the total of a peer may not exceed what
+    // is then still free: in no slab, or in slabs without a buffer in use.
     [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
     [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
                                                                        const detail::BufferAccount& account);

@@ -26,7 +26,7 @@ std::vector<std::string> nodes_with(const Host& host, const std::vector<unsigned
 
 }  // namespace
 
-void check_pinning(const Host& host, Findings& found) {
+void check_affinity(const Host& host, Findings& found) {
     const std::string folder = "/sys/devices/system/cpu";
     const std::string listed = field_of(host.read("/proc/self/status").value_or(""), "Cpus_allowed_list").value_or("");
     const auto allowed = processors_of(listed);
