@@ -24,6 +24,7 @@ namespace {
 
 constexpr Rpc<std::size_t(std::string_view)> held{"place.held"};
 constexpr Rpc<int(int)> stuck{"place.stuck"};
+constexpr Rpc<int(int)> unknown{"place.unknown"};
 
 testing::AssertionResult tells(const Error& error, const std::string& part) {
     if (error.message().find(part) != std::string::npos) return testing::AssertionSuccess();
@@ -267,8 +268,10 @@ TEST_F(ErrorPlace, TheLogSaysItToo) {
                     .serve(
                         stuck, [this](int value) { return gate_.pass(), value; }, on(pool_))
                     .ok());
+    // Connects, so that the next call is sent at once.
+    ASSERT_EQ(client_.node.call(unknown, client_.peer, 1).wait().code(), Errc::no_such_rpc);
     EndingLines lines;
-    ASSERT_EQ(client_.node.call(stuck, client_.peer, 1, 100ms).wait().code(), Errc::timed_out);
+    ASSERT_EQ(client_.node.call(stuck, client_.peer, 1, 300ms).wait().code(), Errc::timed_out);
     EXPECT_NE(lines.text().find("place.stuck at "), std::string::npos) << lines.text();
     EXPECT_NE(lines.text().find(": timed out, over tcp: "), std::string::npos) << lines.text();
     EXPECT_NE(lines.text().find("waiting for the answer for "), std::string::npos) << lines.text();
@@ -285,7 +288,6 @@ TEST_F(ErrorPlace, ALaterCallOfTheSameSlotHasItsOwn) {
                     .ok());
     ASSERT_EQ(client_.node.call(stuck, client_.peer, 1, 100ms).wait().code(), Errc::timed_out);
     gate_.open();
-    constexpr Rpc<int(int)> unknown{"place.unknown"};
     const auto refused = client_.node.call(unknown, client_.peer, 1).wait();
     ASSERT_EQ(refused.code(), Errc::no_such_rpc);
     EXPECT_EQ(refused.error().message().find("over tcp"), std::string::npos) << refused.error().message();

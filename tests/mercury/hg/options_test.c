@@ -67,8 +67,8 @@ static void polls(const char* transport, const struct hg_init_info* options) {
     struct both_sides both;
     open_both_sides(&both, transport, options);
     const double before = cpu_ms();
-    CHECK_RET(HG_Progress(both.server.context, 200), HG_TIMEOUT);
-    CHECK(cpu_ms() - before > 20);
+    CHECK_RET(HG_Progress(both.server.context, 400), HG_TIMEOUT);
+    CHECK(cpu_ms() - before > 10); /* others may have the processor for most of that time */
     close_both_sides(&both);
 }
 
