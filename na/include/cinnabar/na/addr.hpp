@@ -54,8 +54,7 @@ struct AddrBody {
     std::string_view session_scheme;  // connections: the scheme of the transport (static storage); otherwise empty
     std::string from;                 // connections: the source that the transport reported, for log lines
     ContextId context = 0;            // 0 if no context is named
-    // Names with endpoints: whether `context` is meant; if false, the peer picks the context
-    // (TransportOptions::spread).
+    // Names with endpoints: true if they name a context; if false, the peer picks one (TransportOptions::spread).
     bool names_context = false;
     ContextId held_by = 0;  // connections: the context of this process that accepted it
     // Names: the incarnation that is wanted, 0 for any. Connections: the incarnation that the other side claims.

@@ -58,8 +58,8 @@ class CINNABAR_API LeaseTable {
     // any peer has the key.
     void confine(const Lease& lease, const Peer& peer) noexcept;
 
-    // For transports that do not block until a closed lease is no longer pinned. They wait with the fence of its slot,
-    // check pinned(), and then call give_back() instead of revoke().
+    // For transports that must not block while a closed lease is pinned. After close(), they start the fence of the
+    // slot, check pinned() from time to time, and at last call give_back() instead of revoke().
     [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.made(lease.slot)->fence; }
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     void give_back(std::uint32_t slot) noexcept;

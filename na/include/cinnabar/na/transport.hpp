@@ -115,7 +115,7 @@ class Port {
         return Error(Errc::unsupported);
     }
     // Only with Caps::views. Maps a part of a peer's memory for reads and writes by this process. Errors: as view();
-    // overloaded: the session has its maximum of them.
+    // overloaded: the session already has its maximum number of such mappings.
     [[nodiscard]] virtual Result<std::unique_ptr<DirectMemory>> direct(Peer&, const RemoteMemory&,
                                                                        std::uint64_t /*offset*/,
                                                                        std::uint64_t /*bytes*/, Access) {

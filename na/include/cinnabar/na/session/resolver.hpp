@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resolves host names in threads of its own, so that a silent name server blocks no context. At most four threads per
-// process, started when needed. Answers are cached for ten seconds, failures for one (docs/limits.md).
+// process, started when needed. Answers are cached for ten seconds, failures for one second (docs/limits.md).
 #pragma once
 
 #include <cinnabar/base/export.hpp>

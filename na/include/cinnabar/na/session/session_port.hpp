@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The base of the ports of all transports that have sessions: their peers, the operations that wait for them, the
 // states of the sessions (session_state.hpp), and deferred work. Completions and the ends of sessions are deferred:
-// they run in settle(), when no function of a connection or a peer is on the stack. A transport derives from it and
-// implements how a session is dialled and ended; the rest of the transport moves bytes.
+// they run in settle(), when no function of a connection or a peer is on the stack. The port of a transport derives
+// from this class and implements how a session is dialled and ended; the rest of the transport moves bytes.
 //
 // The private virtual functions are not called per message: a transport's own post() calls enqueue(), and its
 // connections call end(). Owner of the context only.
@@ -120,7 +120,7 @@ class CINNABAR_API SessionPort : public Port {
     PeerTable peers_;
 
   private:
-    // How a transport makes and ends sessions.
+    // These functions make and end sessions.
     // Makes the peer of an address that has endpoints, without dialling it. Two addresses name the same peer if the
     // peers made for them have the same SessionPeer::dial_key.
     [[nodiscard]] virtual Result<std::unique_ptr<SessionPeer>> make_peer(const Addr& addr) = 0;

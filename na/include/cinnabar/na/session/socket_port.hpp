@@ -84,7 +84,7 @@ class SocketPort : public SessionPort {
     }
 
     // Call when the greeting of an incoming connection was received. Passes the connection to the context that it asks
-    // for, or rejects it (with `wrong`, if that is not ok).
+    // for. Rejects it if `wrong` is not ok, or if that context cannot take it.
     void greeted(Incoming incoming, Errc wrong) noexcept {
         auto& ports = own().transport().ports();
         if (wrong == Errc::ok) ports.choose(incoming.greeting.hello);
