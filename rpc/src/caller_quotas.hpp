@@ -61,8 +61,8 @@ class CallerAccount {
     [[nodiscard]] bool take_request(QuotaRefusal* why = nullptr) noexcept;
     void give_back_request() noexcept { totals_->requests.give_back(1); }
 
-    // Charges bytes of large arguments and results, and of decoded arguments, to the quota. False: it does not allow
-    // that many more; this is logged. Any thread.
+    // Charges bytes of large arguments and results, and of decoded arguments, to the quota. False: the quota does not
+    // allow that many more bytes; this is logged. Any thread.
     [[nodiscard]] bool take_bytes(std::uint64_t bytes, QuotaRefusal* why = nullptr) noexcept;
     void give_back_bytes(std::uint64_t bytes) noexcept { totals_->bytes.give_back(bytes); }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return totals_->bytes.held(); }

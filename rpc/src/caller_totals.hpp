@@ -48,7 +48,7 @@ struct CallerTotals {
 inline constexpr auto is_unused_account = [](const auto& entry) { return entry.second.use_count() <= 1; };
 
 // Removes accounts that nobody else refers to, when there are twice as many accounts as after the last removal.
-// `accounts`: a map to shared pointers. Requires: meanwhile no other thread copies one of them.
+// `accounts`: a map to shared pointers. Requires: meanwhile no other thread copies a pointer out of it.
 template <typename Accounts>
 void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
     constexpr std::size_t unused_max = 64;

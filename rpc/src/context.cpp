@@ -14,8 +14,8 @@ namespace cinnabar::rpc {
 namespace {
 
 // The maximum number of calls of a context: calls_max, but at most three quarters of each transport's send slots. The
-// last quarter is for answers, which the peers that these calls wait for may be waiting for. Rounded down to whole
-// blocks, but at least one, because pools grow by blocks.
+// last quarter is left for answers: a peer that does not answer these calls may itself be waiting for an answer. The
+// number is rounded down to whole blocks, but at least one, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {
@@ -40,8 +40,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
 
 ContextCore::~ContextCore() = default;
 
-// The calling part of the core may have been the last one that kept it alive, so the core may be gone when this
-// returns.
+// The request, call or fence that has just ended may have been the last one, so the core may be gone when this returns.
 void ContextBase::go_if_unheld() noexcept {
     if (!static_cast<const ContextCore&>(*this).held()) keep_alive.reset();
 }

@@ -119,9 +119,10 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
     control_.send(book, {ControlType::grant, for_reply(book), 0});
 }
 
-// Called for a reply to a peer that needs more credits when all are in use. Every fourth time, since it costs more than
-// a call, it checks the next books. A peer that has sent nothing since its last check, at least idle_min ago, is asked
-// for its unused credits, except for the number that it had at first. A peer that does not answer is disconnected.
+// Called when a reply is sent to a peer that needs more credits, and all credits are in use. Checks the next few books,
+// but only every fourth time, since that costs more than a call. A peer that has sent nothing since its last check, at
+// least idle_min ago, is asked for its unused credits, except for the number that it had at first. A peer that does not
+// answer is disconnected.
 void CreditPool::recall_idle() noexcept {
     if (++refused_ % replies_per_look != 0) return;
     const TimeUs now = base_.na->now_us();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A byte budget that all peers of a context share. One peer may use as much as then remains free, which is half if no
-// other peer uses any. So there is always room for the next peer. Any thread.
+// A byte budget that all peers of a context share. One peer must leave at least as much free as it uses, so it uses at
+// most half, and there is always room for the next peer. Any thread.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class SharedBudget {
 
     explicit SharedBudget(std::uint64_t bytes_max) noexcept : bytes_max_(bytes_max) {}
 
-    // `part`: the part of the peer that takes the bytes; null: this side itself takes them, and may take all. False:
+    // `part`: counts the bytes of the peer that takes them; null: this side itself takes them, and may take all. False:
     // nothing was taken.
     [[nodiscard]] bool take(std::uint64_t bytes, Part* part) noexcept {
         // Checks before it adds: bytes added for a request that is refused would cause the refusal of others.

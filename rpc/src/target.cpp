@@ -274,8 +274,8 @@ Errc Target::take_input(Request& request, na::Arrival& arrival, ConstBytes paylo
     return failed;
 }
 
-// Whether there are too many requests, including this one. One peer may have as many as then remain free, but always
-// one, so that there is room for the next peer.
+// Whether there are too many requests, including this one. One peer must leave room for at least as many requests as it
+// has, but it may always have one. So there is room for the next peer.
 bool Target::crowded(const PeerBook& book) const noexcept {
     const std::uint32_t all = in_handlers();
     return all > core_.options.requests_held_max ||

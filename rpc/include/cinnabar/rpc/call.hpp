@@ -169,8 +169,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         out.handled_us = in_handler_us_ + out.transfers_us;
         return true;
     }
-    // As parts_of() of times() with `told`, but in fewer instructions. False: use times() and parts_of() instead.
-    // Requires: result() is ok, and CallArgs::timed.
+    // Does the same as times() followed by parts_of() with `told`, in fewer instructions. False: call these two
+    // instead. Requires: result() is ok, and CallArgs::timed.
     [[nodiscard]] bool usual_parts(TimeUs told, UsualParts& out) const noexcept {
         const TimeUs for_caller = told - ended_us_;
         if (times_ != Times::usual || (for_caller >> usual_time_bits) != 0) [[unlikely]]
@@ -291,7 +291,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
     // When the call was queued, if queued_use_ is uses(). If has_times(), these 64 bits hold the parts `connecting` and
-    // `for_credit` of the call's time instead, and the later parts but for_caller are in sent_us_, for_credit_us_,
+    // `for_credit` of the call's time instead, and the later parts, except for_caller, are in sent_us_, for_credit_us_,
     // in_handler_us_ and noted_opened_us_. A 64-bit field holds two parts, the earlier one in the lower half. Fields of
     // their own would lengthen the call by a cache line.
     TimeUs queued_us_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of callers, as used in rules.
 //
-//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps, ofis); NAME* matches any ending
+//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps, ofis, verbss); NAME*: any ending
 //     uid:N, gid:N         a process of this user or group on this host, as reported by the kernel (shm)
 //     proven               a caller that has proven any key or certificate
 //     local                a process whose user the kernel reports

@@ -26,15 +26,16 @@ struct Options {
     // Bytes of the arguments of all calls that wait to be sent; a further call fails with `overloaded`. The default has
     // room for the arguments of one call of the largest size.
     std::size_t queued_bytes_max = (64u << 20) + 4096;
-    // Requests whose handlers have not ended. One peer may have as many as then remain free, so at most half, but
-    // always one; further requests are answered `overloaded`.
+    // Requests whose handlers have not ended. One peer must leave at least as many free as it uses, so it uses at most
+    // half, but it may always use one. Further requests are answered `overloaded`.
     std::uint32_t requests_held_max = 16'384;
     // The encoded size of one large argument or result: the default holds a value of 64 MiB and its encoding. A larger
     // one, and one beyond 4 GiB in any case, is `too_large`.
     std::uint64_t argument_bytes_max = (64u << 20) + 4096;
     // Bytes of all large arguments and results of a context; the default holds four of the largest. The requests of one
-    // peer may use as much as then remains free, so at most half; further requests are answered `overloaded`. The same
-    // limit applies to the results that are being pulled from one peer, except for the first of them.
+    // peer must leave at least as much free as they use, so they use at most half. Further requests are answered
+    // `overloaded`. The same limit applies to the results that are being pulled from one peer, except for the first of
+    // them.
     std::uint64_t large_bytes_max = 4 * ((64u << 20) + 4096);
     // Memory of completed large arguments and results that is kept for reuse. A single buffer larger than this is not
     // kept.
@@ -42,9 +43,9 @@ struct Options {
     // A peer that leaves more than this many bytes of large results unfetched gets no more credits until it has fetched
     // them. A single result may be larger.
     std::uint64_t unfetched_bytes_max = 1u << 20;
-    // Memory of all decoded arguments, not counting the first 16 KiB of each. The requests of one peer may use as much
-    // as then remains free, so at most half; further requests are answered `overloaded`. A request that needs more than
-    // half is `too_large`.
+    // Memory of all decoded arguments, not counting the first 16 KiB of each. The requests of one peer must leave at
+    // least as much free as they use, so they use at most half. Further requests are answered `overloaded`. A request
+    // that needs more than half is `too_large`.
     std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;
     std::uint32_t lends_max = 65'536;       // leases of calls and of large results
     std::uint32_t eager_bytes_max = 2'048;  // lent read-only memory of at most this size travels in the descriptor;

@@ -250,8 +250,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     TimeUs came_us_ = 0;     // arrival time, if timed or traced
     TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
     TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or not reported
-    // If timed: for how long transfers were in progress, up to the last time when none was left; and, while any is in
-    // progress, since when.
+    // If timed. The first: for how long transfers were in progress before the present ones. The second: since when the
+    // present ones are in progress.
     TimeUs transfers_us_ = 0;
     TimeUs transfers_since_us_ = 0;
 

@@ -35,8 +35,8 @@ inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase:
 // A text for people, for example "waiting for a credit".
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPhase phase) noexcept;
 
-// Where the next page begins; by default at the start. Entries that are added or removed between two pages may be
-// missed.
+// Where the next page begins; a default-constructed cursor begins with the first entry. Entries that are added or
+// removed between two pages may be missed.
 struct LookCursor {
     std::uint32_t peer = 0;
     std::uint32_t item = 0;  // the next item of that peer; after the last peer, the next slot of calls
