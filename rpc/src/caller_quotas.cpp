@@ -168,8 +168,8 @@ std::shared_ptr<CallerAccount> CallerAccounts::of(const na::Addr& source, const 
             if (!totals) return nullptr;
             account = std::make_shared<CallerAccount>(source, std::move(name), std::move(totals));
         }
-        // Of two quotas, the one that comes first in the policy applies; a policy stores its quotas in order, so it has
-        // the lower address.
+        // If the caller matches two quotas, the one that comes first in the policy applies. It has the lower address,
+        // because a policy stores its quotas in order.
         if (!account->quota() || std::less<>()(&quota, account->quota())) account->set_quota(&quota);
         return account;
     } catch (const std::bad_alloc&) {

@@ -18,8 +18,9 @@ bool ends_early(Errc result) noexcept {
 
 }  // namespace
 
-// A delivered call belongs to its caller, which may be freeing it at this moment without owning the context (reuse()).
-// A call in flight cannot be freed that way: the thread that takes delivery of it later sees that a cancel is queued.
+// Does nothing to a delivered call: it belongs to its caller, which may be freeing it at this moment without owning the
+// context (reuse()). A call in flight cannot be freed that way, because the thread that takes delivery of it later sees
+// that a cancel is queued.
 void Origin::cancel_if_under_way(Call& call) noexcept {
     if (call.phase_.load() == Call::Phase::outside) return;
     if (call.use_.state == Call::State::made) {
