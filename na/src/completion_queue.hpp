@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completed work of a context, which waits for trigger(). The owner collects it and publishes it when it gives the
-// context up; any thread may take what is published.
+// Completed work of a context, which waits for trigger(). The owner of the context collects the work, and publishes it
+// before it gives the context up; any thread may take published work.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>

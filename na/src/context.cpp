@@ -74,8 +74,8 @@ void Context::Impl::let_go() noexcept {
         completions_.publish();
         ring_sleeper_if_needed();
         ownership_.unlock();
-        // A thread that pushed work and could not own the context relies on somebody looking at the queue afterwards:
-        // this thread, or one that owns the context by now or waits for it.
+        // A thread that pushed work but could not own the context relies on another thread to look at the queue
+        // afterwards: this thread, or one that owns the context by now or waits for it.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();
@@ -212,7 +212,7 @@ void Context::Impl::handed_over_first() noexcept {
     if (++calling_user.handed_over >= handed_over_max) run_handed_over();
 }
 
-// Called outside of the callbacks of this context.
+// The caller is not inside a callback of this context.
 void Context::Impl::run_owned_outside(WorkItem& work) noexcept {
     if (options_.threads == ThreadUse::one) return work.run(work);
     if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return submit(work);

@@ -17,10 +17,10 @@
 
 namespace cinnabar::na {
 
-// What the present thread is doing in a context: running trigger(), or progress() inside a port. Work that callbacks of
-// trigger() hand to the owner is collected up to a number or to the end of trigger(), then the context is owned once
-// and everything is sent together. The number is 64: with more, the peer would wait while this side works on the rest;
-// with fewer, sending would dominate, since one send costs as much as several calls.
+// What the present thread is doing in a context: running trigger(), or running progress() inside a port. Work that
+// callbacks of trigger() hand to the owner is collected until there are 64 items or trigger() ends; then this thread
+// owns the context once and sends everything together. With more than 64, the peer would wait while this side works on
+// the rest; with fewer, sending would dominate, since one send costs as much as several calls.
 struct CallingUser {
     const void* context = nullptr;
     // The same context if it is ThreadUse::many; otherwise null, because the calling thread owns the context.
@@ -84,8 +84,8 @@ class Context::Impl final : public PortHost {
 
     // Progress (sleep.cpp).
     unsigned progress(Microseconds timeout) noexcept;
-    // One round: polls everything once. `about_to_sleep`: a sleep follows, which asks epoll, so this round mostly does
-    // not.
+    // One round: polls everything once. `about_to_sleep`: a sleep follows, which will ask epoll anyway, so this round
+    // usually skips epoll.
     unsigned round(bool about_to_sleep) noexcept;
     unsigned run_submitted() noexcept;
     enum class Look : std::uint8_t { now, asleep };

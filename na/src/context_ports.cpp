@@ -51,8 +51,8 @@ Ordinals& ordinals() {
     return *all;
 }
 
-// The index of the transport that reaches the address, one within the host first; transports.size() if none reaches
-// it.
+// Returns the index of the transport that reaches the address, preferring one within the host; transports.size() if
+// none reaches it.
 std::size_t find_route(const Addr& addr, std::span<Transport* const> transports) noexcept {
     const AddrBody& body = addr.body();
     std::size_t found = transports.size();

@@ -21,8 +21,8 @@ void FairLock::lock() noexcept {
     const std::uint64_t ticket = tickets_.fetch_add(1, std::memory_order_relaxed);
     std::atomic<std::uint32_t>& turns = turns_[ticket % turns_.size()];
     const auto before = static_cast<std::uint32_t>(ticket / turns_.size());
-    // Tickets whose numbers differ by a multiple of the array's size share a counter, so the counter may be several
-    // turns behind this ticket.
+    // Tickets whose numbers differ by a multiple of the array's size share a counter, so several tickets may have their
+    // turn on it before this one.
     const auto served = [before](std::uint32_t count) { return static_cast<std::int32_t>(count - before) > 0; };
     std::uint32_t seen = turns.load(std::memory_order_acquire);
     for (unsigned look = 0; !served(seen); ++look, seen = turns.load(std::memory_order_acquire)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shortcuts of a context: from an address to its peer, kept in the address by the first contexts of a process
-// (AddrBody::shortcuts), and in a small cache by all others. Owner of the context only.
+// The shortcuts of a context, from an address to its peer. The first contexts of a process keep them in the address
+// itself (AddrBody::shortcuts), all others in a small cache. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/addr.hpp>
@@ -16,7 +16,7 @@ class PeerShortcuts {
     // `ordinal`: unique among the contexts that are open.
     explicit PeerShortcuts(std::uint32_t ordinal) noexcept : ordinal_(ordinal) {}
 
-    // Makes Context::known_peer(addr) return `peer`; addr is the peer's own address or another name of it.
+    // Records that `addr` leads to `peer`; addr is the peer's own address or another name of it.
     void add(const Addr& addr, Peer& peer) noexcept;
     // For contexts whose shortcuts are not in the addresses: the peer, or null if peer() must look for it.
     [[nodiscard]] Peer* find(const Addr& addr) const noexcept {
@@ -40,8 +40,8 @@ class PeerShortcuts {
         Addr addr;
         Peer* peer = nullptr;
     };
-    // If shortcuts are in the addresses: other addresses by which peers were asked for, of which the oldest is
-    // overwritten. Otherwise the cache: all addresses by which peers were asked for, each in its place().
+    // If shortcuts are kept in the addresses: the last addresses, other than a peer's own, that got a shortcut, so that
+    // it can be cleared; the oldest entry is overwritten. Otherwise the cache: each address is stored at its place().
     std::array<Name, names_max> names_;
     std::size_t next_ = 0;
 };

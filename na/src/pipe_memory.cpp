@@ -22,8 +22,8 @@ std::unique_ptr<PipeMemory> PipeMemory::make(Transport& transport, std::size_t b
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return nullptr;
     UniqueFd read_end(ends[0]);
     UniqueFd write_end(ends[1]);
-    // A page of the file takes up a whole page of the pipe even if only a part of it is wanted, as at both ends of the
-    // range.
+    // Two extra pages: the first and the last page of the range each take up a whole page of the pipe, even if only a
+    // part of the page is wanted.
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t room = bytes + 2 * page;
     const int given = ::fcntl(write_end.get(), F_SETPIPE_SZ, static_cast<int>(room));

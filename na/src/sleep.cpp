@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // progress(): rounds of polling, a bounded spin, and sleep in the kernel without a lost wake-up.
 //
-// A thread that is about to sleep adds itself to `sleepers_` while it still owns the context, gives it up, checks once
-// more what other threads may have pushed, and sleeps. A thread that owns the context afterwards finds it in
-// `sleepers_`, and wakes it if there is something left to do. So does a thread that only pushes work (submit), because
-// the push and the count of sleepers are sequentially consistent.
+// A thread that is about to sleep adds itself to `sleepers_` while it still owns the context, gives the context up,
+// checks once more whether other threads have pushed work, and sleeps. A thread that owns the context afterwards finds
+// the sleeper in `sleepers_`, and wakes it if there is something left to do. A thread that only pushes work (submit)
+// finds it, too, because the push and the count of sleepers are sequentially consistent.
 #include "context_impl.hpp"
 #include "kernel_wait.hpp"
 
@@ -46,8 +46,8 @@ void Context::Impl::submit(WorkItem& work) noexcept {
     if (submitted_.push(work)) wake();  // otherwise the thread that pushed the first work wakes
 }
 
-// Called by the owner before it gives up the context: wakes a sleeper if there is something to do that the sleeper does
-// not know of.
+// Called by the owner before it gives up the context: wakes a sleeper if there is work that appeared after the sleeper
+// had last looked.
 void Context::Impl::ring_sleeper_if_needed() noexcept {
     if (!sleepers_.any()) return;
     const bool earlier_timer = wheel_.next() < sleepers_.until();
@@ -141,7 +141,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         }
         own();
     }
-    // In a `many` context another thread may still be in a foreign event loop, so the flag stays.
+    // A `many` context keeps the flag, because another thread may still be in a foreign event loop.
     if (options_.threads == ThreadUse::one) sleepers_.end_foreign_wait();
     const TimeUs started = refresh_now();
     const TimeUs until = after(started, timeout);
@@ -167,7 +167,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         }
         const TimeUs asleep_at = now_;
         did += sleep(until);
-        // Adapts the spin: if the sleep was short, spinning would have been cheaper.
+        // Adapts the spin: after a short sleep it grows, because spinning would have been cheaper.
         if (now_ - asleep_at < static_cast<TimeUs>(options_.spin_max.count())) {
             spin_ = std::min(options_.spin_max, spin_ * 2 + spin_step);
         } else {

@@ -19,7 +19,7 @@ namespace {
 
 const Policy::Verdict no_account{"(none: no memory for its quota)", false};
 
-using RefusalText = std::array<char, 256>;  // what of the text of an error is sent
+using RefusalText = std::array<char, 256>;  // at most this much of an error's text is sent
 
 // Writes the pieces as the text of the reply's error, and returns its size; 0: there is no room, or no reply.
 std::uint32_t write_text(Request& request, std::initializer_list<std::string_view> pieces) noexcept {
@@ -139,7 +139,8 @@ Errc Access::charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexce
     return Errc::ok;
 }
 
-// The peer may not have called yet. The text is written into the message of the call, which will not be sent.
+// Looks for the quota here, because the peer may not have called yet. The text is written into the message of the call,
+// which will not be sent.
 Errc Access::charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {
     PeerBook& book = *call.book_;
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return Errc::out_of_memory;

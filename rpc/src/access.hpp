@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Access control: asks the policy of a context once for each connection and handler, and caches the verdict; charges
-// callers with a quota for their requests and for what is lent to them. Owner of the context only, unless it says
-// otherwise.
+// callers with a quota for their requests and for what is lent to them. Owner of the context only, unless a function
+// says otherwise.
 #pragma once
 
 #include "context_base.hpp"
@@ -36,9 +36,9 @@ class Access {
     // quota, the request was counted.
     [[nodiscard]] Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
 
-    // These charge the caller for `bytes` that are lent to it, if it has a quota, until Fences::release(). overloaded:
-    // the quota allows no more now; too_large: it never allows that much; the text of the reply, or of the call's
-    // error, says so. out_of_memory.
+    // If the peer has a quota, these charge it for `bytes` of memory lent to it, until Fences::release(). overloaded:
+    // the quota allows no more now. too_large: the quota never allows that much. In both cases, the text of the reply,
+    // or of the call's error, names the quota. out_of_memory.
     [[nodiscard]] Errc charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexcept;  // of a large result
     // Requires: the call has a book.
     [[nodiscard]] Errc charge(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {
@@ -46,12 +46,12 @@ class Access {
     }
     void set(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
-    // If the quota of its caller has just refused bytes to the request: tells the audit function.
+    // Tells the audit function, if the caller's quota has just refused bytes to the request.
     void tell_refused_bytes(const Request& request) noexcept;
-    // The same, for whoever does not own the context; inside a Receiver function, for the owner as well.
+    // The same, for a thread that does not own the context, or that owns it inside a Receiver function.
     void note_refused_bytes(const Request& request) noexcept;
-    // Writes the text of the reply's error about the last such refusal, and returns its size; 0: there was none, or
-    // there is no room. Whoever may use the request.
+    // If the caller's quota has refused bytes to the request, explains that in the text of the reply's error. Returns
+    // the size of the text; 0: nothing was refused, or there is no room. Any thread that may use the request.
     [[nodiscard]] static std::uint32_t explain_refused_bytes(Request& request) noexcept;
 
   private:

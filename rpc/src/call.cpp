@@ -41,8 +41,8 @@ Origin::Origin(ContextCore& core, ThreadUse threads, std::uint32_t calls_max, st
     spare_call.release(calls, call);
 }
 
-// Takes the slot that this thread has just released, if it was used for the same peer: it needs no set-up. forward()
-// checks whether the context still accepts calls.
+// Reuses the slot that this thread has just released, if its last call was to the same peer, because it then needs no
+// set-up. forward() checks whether the context still accepts calls.
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     Call* const spare = spare_call.slot;
@@ -136,8 +136,8 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     return Errc::ok;
 }
 
-// Records that the call of `generation` is to be canceled; if the slot has another call by then, nothing happens. A
-// cancel that is queued for an earlier generation is replaced.
+// Records that the call of `generation` is to be canceled. If the slot has another call when the owner carries out the
+// cancel, nothing happens. Replaces a cancel that is queued for an earlier generation.
 bool Call::prepare_cancel(std::uint64_t generation) noexcept {
     std::uint64_t queued = cancel_generation_.load(std::memory_order_relaxed);
     do {

@@ -41,7 +41,7 @@ void CallFences::revoke_leases(Call& call) noexcept {
         if (--lender.whole_.fences == 0) part.base_.na->disarm(lender.timer_);
         part.origin_.complete_if_over(lender);
     };
-    // No peer knows of a call that was never sent.
+    // If the call was never sent, no peer knows of the memory.
     PeerBook* const knows = call.use_.was_sent ? call.book_ : nullptr;
     bool any_far = false;
     ++call.whole_.fences;  // prevents the completion until the revocation of all leases has begun
@@ -77,7 +77,7 @@ void CallFences::drive_while(F&& left) noexcept {
     }
 }
 
-// Copies by a handle get some time to end, and so do fences, because they need the ports.
+// Copies by a handle and fences get some time to end now, because both need the ports, which are closed next.
 void CallFences::end_all() noexcept {
     drive_while([this] {
         const na::Context::Ownership ownership(*base_.na);

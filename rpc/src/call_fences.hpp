@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to release the memory,
-// and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then the call
-// completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then the fence
-// has failed. This side itself copies far memory that it lent; if a disk hangs, the fence of that memory fails after
-// shown_grace, too. Owner of the context only.
+// Fences of calls. When a call that lent memory ends without an answer, this side sends a cancel, which asks the target
+// to release the memory, and waits for `released` for at most fence_grace. Then it revokes the leases by force
+// (fences.hpp), and completes the call only after that. Memory that is shown by a handle has no lease to revoke: this
+// side waits for `released` for shown_grace, after which the fence has failed. Far memory is copied by this side, which
+// lent it; if a disk hangs, its fence fails after shown_grace, too. Owner of the context only.
 #pragma once
 
 #include "context_base.hpp"
@@ -20,15 +20,15 @@ class CallFences {
     CallFences(ContextBase& base, Origin& origin, Target& target, LargeValues& large_values, Fences& fences) noexcept
         : base_(base), origin_(origin), target_(target), large_values_(large_values), fences_(fences) {}
 
-    // The call has ended: takes back what it lent, unless its target was asked to release that first.
+    // Call when a call has ended. Takes back what it lent, unless its target was asked to release that first.
     void begin(Call& call) noexcept;
-    // The target no longer uses the memory that the call lent, or its time to release it is over.
+    // Call when the target no longer uses the memory that the call lent, or when its time to release it is over.
     void released(Call& call) noexcept;
     // When the context closes: revokes all lent memory by force.
     void end_all() noexcept;
 
   private:
-    // The time of the target to release the memory is over.
+    // Runs when the target's time to release the memory is over.
     void not_released(Call& call) noexcept;
     void revoke_leases(Call& call) noexcept;
     void give_up_copies(Call& call) noexcept;

@@ -41,7 +41,7 @@ constexpr std::array<LimitWords, 5> limit_words{{
 
 const LimitWords& words_of(QuotaLimit limit) noexcept { return limit_words[static_cast<std::size_t>(limit)]; }
 
-// A text that ends where its room does.
+// A text that is cut off where its room ends.
 class QuotaText {
   public:
     explicit QuotaText(std::span<char> room) noexcept : room_(room) {}
@@ -78,7 +78,7 @@ bool CallerAccount::take_request(QuotaRefusal* why) noexcept {
     return false;
 }
 
-// Takes all of the bytes or none, so a request that is too large does not make another one fail.
+// Takes all of the bytes or none, so the bytes of a request that is refused never make another request fail.
 bool CallerAccount::take_bytes(std::uint64_t bytes, QuotaRefusal* why) noexcept {
     const std::uint64_t most = bytes_max_.load(std::memory_order_relaxed);
     if (take_from_total(totals_->bytes, QuotaLimit::bytes, bytes, most, why)) return true;
@@ -168,7 +168,8 @@ std::shared_ptr<CallerAccount> CallerAccounts::of(const na::Addr& source, const 
             if (!totals) return nullptr;
             account = std::make_shared<CallerAccount>(source, std::move(name), std::move(totals));
         }
-        // The addresses of a policy's quotas are in the order of the policy.
+        // If the caller matches two quotas, the one that comes first in the policy applies. It has the lower address,
+        // because a policy stores its quotas in order.
         if (!account->quota() || std::less<>()(&quota, account->quota())) account->set_quota(&quota);
         return account;
     } catch (const std::bad_alloc&) {

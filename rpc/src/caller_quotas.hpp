@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The quotas of callers: what each caller with a quota has in progress (caller_totals.hpp), and how much of that a
-// context allows. What exceeds a quota is refused at once and never queued; the calls that wait for a quota are those
-// of a Caller, at the origin (hl/src/outgoing_quota.hpp). Owner of the context only, unless it says otherwise.
+// context allows. Requests and memory beyond a quota are refused at once, and never queued; only a Caller, at the
+// origin, lets calls wait for a quota (hl/src/outgoing_quota.hpp). Owner of the context only, unless a function says
+// otherwise.
 //
 // An account belongs to a caller, not to a quota. At any time the quota of the context's present policy applies to the
 // caller as a whole: everything that the caller has in progress counts, in whichever context and under whichever policy
 // it was charged. If the caller has more than a new quota allows, nothing is taken from it, but it gets nothing more
 // until enough was given back. Requests that were accepted while the caller had no quota are not counted.
 //
-// Connections of one caller can only match different quotas if these name groups, or `local` or `dialled`. Then the
-// first of those quotas in the policy applies to all of these connections with a context.
+// Two connections of one caller can match different quotas only if these quotas name groups, `local` or `dialled`. Then
+// the one that comes first in the policy applies to all connections of the caller with the context.
 #pragma once
 
 #include "caller_totals.hpp"
@@ -39,9 +40,9 @@ namespace cinnabar::rpc {
 
 using QuotaName = std::array<char, 65>;  // of at most 64 characters (is_rule_name()), with a zero at the end
 
-// A caller as one context sees it. A request and a piece of lent memory each keep the account that they are charged to
-// (Request::counted_by_, RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was
-// replaced or the connection has ended.
+// A caller as one context sees it. Each request and each piece of lent memory refers to the account that it is charged
+// to (Request::counted_by_, RpcLend::lent_to). So it is given back to the same account, even if the policy was replaced
+// or the connection has ended.
 class CallerAccount {
   public:
     // `name`: caller_name(). `totals`: of that caller, never null.
@@ -52,28 +53,28 @@ class CallerAccount {
     [[nodiscard]] const na::Addr& source() const noexcept { return source_; }
     // Null: no quota of the present policy applies.
     [[nodiscard]] const Policy::Quota* quota() const noexcept { return quota_; }
-    // The quota must live until the next call.
+    // `quota` must live until the next call of this function.
     void set_quota(const Policy::Quota* quota) noexcept;
 
-    // False: the quota allows no further request; this is logged, and `why` says more, here and below. A request is
-    // counted from its handler until it is freed.
+    // Counts a request, until it is freed. False: the quota allows no further request; this is logged, and `why` says
+    // more, as in the functions below.
     [[nodiscard]] bool take_request(QuotaRefusal* why = nullptr) noexcept;
     void give_back_request() noexcept { totals_->requests.give_back(1); }
 
-    // Charges bytes of large arguments and results, and of decoded arguments, to the quota. False: it does not allow
-    // that many more; this is logged. Any thread.
+    // Charges bytes of large arguments and results, and of decoded arguments, to the quota. False: the quota does not
+    // allow that many more bytes; this is logged. Any thread.
     [[nodiscard]] bool take_bytes(std::uint64_t bytes, QuotaRefusal* why = nullptr) noexcept;
     void give_back_bytes(std::uint64_t bytes) noexcept { totals_->bytes.give_back(bytes); }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return totals_->bytes.held(); }
 
-    // One piece of memory of this size that is lent to the caller. False: the quota does not allow another one, or not
-    // that many bytes; this is logged.
+    // Charges a piece of memory of this size, lent to the caller, to the quota. False: the quota does not allow another
+    // piece, or not that many bytes; this is logged.
     [[nodiscard]] bool take_lease(std::uint64_t bytes, QuotaRefusal* why = nullptr) noexcept;
     // Any thread.
     void give_back_lease(std::uint64_t bytes) noexcept;
 
-    // Writes for the caller which quota refused how much, and when to try again. Returns the size of the text, which
-    // ends where the room does. Any thread.
+    // Writes a text for the caller: which quota refused how much, and when to try again. Returns its size. The text is
+    // cut off where the room ends. Any thread.
     [[nodiscard]] std::size_t explain(const QuotaRefusal& refusal, std::span<char> room) const noexcept;
 
   private:

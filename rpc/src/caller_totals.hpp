@@ -15,8 +15,8 @@
 
 namespace cinnabar::rpc {
 
-// A count from which the threads of all contexts take. It is never above `most` by what it has granted, not even for a
-// moment: nothing is added for what is refused.
+// A count from which the threads of all contexts take. An amount that is refused is never added, not even for a moment,
+// so it cannot cause another refusal.
 class SharedCount {
   public:
     static constexpr std::uint64_t no_limit = ~std::uint64_t{0};
@@ -48,7 +48,7 @@ struct CallerTotals {
 inline constexpr auto is_unused_account = [](const auto& entry) { return entry.second.use_count() <= 1; };
 
 // Removes accounts that nobody else refers to, when there are twice as many accounts as after the last removal.
-// `accounts`: a map to shared pointers, from which nobody takes one meanwhile.
+// `accounts`: a map to shared pointers. Requires: meanwhile no other thread copies a pointer out of it.
 template <typename Accounts>
 void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
     constexpr std::size_t unused_max = 64;
@@ -61,8 +61,8 @@ void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
 // not for each call.
 class CallerTable {
   public:
-    // The totals of the caller with that name (as caller_name() returns it), made if there are none. Null: out of
-    // memory.
+    // Returns the totals of the caller with that name (as caller_name() returns it), and creates them if there are
+    // none. Null: out of memory.
     [[nodiscard]] std::shared_ptr<CallerTotals> of(const std::string& name) noexcept;
 
   private:

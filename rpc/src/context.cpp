@@ -13,9 +13,9 @@
 namespace cinnabar::rpc {
 namespace {
 
-// The most calls of a context at a time: calls_max, but at most three quarters of a transport's send slots, so that
-// answers can be sent to peers for which these calls wait. Those three quarters are rounded down to whole blocks, at
-// least one, because pools grow by blocks.
+// The maximum number of calls of a context: calls_max, but at most three quarters of each transport's send slots. The
+// last quarter is left for answers: a peer that does not answer these calls may itself be waiting for an answer. The
+// number is rounded down to whole blocks, but at least one, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {
@@ -40,7 +40,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
 
 ContextCore::~ContextCore() = default;
 
-// The caller may be the last thing that was held: the core may be gone when this returns.
+// The request, call or fence that has just ended may have been the last one, so the core may be gone when this returns.
 void ContextBase::go_if_unheld() noexcept {
     if (!static_cast<const ContextCore&>(*this).held()) keep_alive.reset();
 }
@@ -94,7 +94,7 @@ void ContextCore::note_homes() {
     }
 }
 
-// Called before the ports close, which frees the memory of the kept replies.
+// Called before the ports close, because closing them frees the memory of kept replies.
 void ContextCore::drop_replies() noexcept {
     origin.calls.for_each([](Call& call) {
         if (!call.reply_) return;
@@ -160,7 +160,7 @@ void ContextCore::close() noexcept {
     }
     call_fences.end_all();
     deliver_all();  // completed calls may still show their replies
-    // Before the ports close, because the memory of their slots goes with them.
+    // Releases receive slots before the ports close, which frees the memory of the slots.
     {
         const na::Context::Ownership ownership(*na);
         target.requests.for_each([this](Request& request) {

@@ -31,8 +31,8 @@ class ContextBase {
         const na::Context::Ownership ownership(*na);
         function();
     }
-    // A closed context has no owner: threads that still release requests use this lock instead. It outlives the core,
-    // which may be destroyed while the lock is held.
+    // A closed context has no owner: threads that still release requests use this lock instead. The lock outlives the
+    // core, which may be destroyed while a thread holds the lock.
     [[nodiscard]] static std::recursive_mutex& after_close() noexcept;
     // Runs `work` as the owner, at once if possible; after close(), in this call. Any thread.
     void run_owned(WorkItem& work) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The implementation of rpc::Context: all its parts. Parts that the short way does not run through do not see this
-// header: their constructors name the parts that they need. Owner of the context only (na/context.hpp), unless a
-// function says "any thread".
+// The implementation of rpc::Context: all its parts. Parts that are not on the fast path do not include this header;
+// their constructors name the parts that they need. Owner of the context only (na/context.hpp), unless a function says
+// "any thread".
 #pragma once
 
 #include "access.hpp"

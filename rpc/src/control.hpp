@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Control messages: grants, cancels, releases, pings. Records that are queued while a message is unacknowledged are
 // sent together. A message with records must be acknowledged before the next one is sent, so that two receive slots per
-// connection are enough: one for it and one for an acknowledgement. If a peer acknowledges nothing, the number of
-// queued records stays bounded (control_queue.hpp). Owner of the context only.
+// connection are enough: one for that message and one for an acknowledgement. If a peer acknowledges nothing, the
+// number of queued records stays bounded (control_queue.hpp). Owner of the context only.
 #pragma once
 
 #include "context_base.hpp"

@@ -51,8 +51,8 @@ void CreditAccount::take_back(std::uint32_t count) noexcept {
 CreditAccount::Recall CreditAccount::look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept {
     const bool sent = std::exchange(came_at_look_, came_) != came_;
     const std::uint32_t all = granted_ + returnable_;
-    // Not while a recall is unanswered, because the peer may return any number of credits; and not while requests of it
-    // are here, because their replies carry its credits.
+    // Destroys no credits while a recall is unanswered, because the peer may return any number of them, or while
+    // requests of the peer are here, because the replies to these carry its credits.
     if (!sent && !recalled_ && requests() == 0 && all > keep) {
         const std::uint32_t spare = std::min(returnable_, all - keep);
         returnable_ -= spare;
@@ -61,7 +61,7 @@ CreditAccount::Recall CreditAccount::look(std::uint32_t keep, TimeUs now, Micros
     }
     if (recalled_ || (!sent && granted_ > keep)) {
         if (asked_ != 0 && after(asked_, answer_max) <= now) {
-            asked_ = now;  // reports it once
+            asked_ = now;  // so that it is reported only once
             return Recall::overdue;
         }
     }

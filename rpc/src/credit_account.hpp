@@ -7,9 +7,9 @@
 //     returnable  back at the target, and may be granted again
 //
 // A credit comes back when the receive slot of its request is free (decision 5). It is not granted again while too many
-// replies to the peer were not sent (decision 23). Only arithmetic. CreditPool decides which credits travel back: with
-// replies (for_reply), or by `grant` to a peer that has none. The origin takes them in replies.cpp and control.cpp.
-// Owner of the context only.
+// replies to the peer were not sent (decision 23). This class is only arithmetic. CreditPool decides which credits are
+// granted again: with replies (for_reply), or by a `grant` to a peer that has none. The origin receives them in
+// replies.cpp and control.cpp. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -52,7 +52,8 @@ class CreditAccount {
         ++returnable_;
         CINNABAR_DEBUG_ASSERT(adds_up());
     }
-    // As return_one(), but destroys the credit. False, and nothing changes: it is the last one of the budget.
+    // As return_one(), but destroys the credit. False: nothing has changed, because the credit is the last one of the
+    // budget.
     [[nodiscard]] bool retire() noexcept;
     // Call when a request was freed, whatever happened to its credit.
     void request_over() noexcept { ++over_; }
@@ -61,8 +62,8 @@ class CreditAccount {
 
     // Whether credits may be granted: not while too many replies are unsent, or credits are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
-    // Sets whether credits are withheld: while the peer leaves too many large results unfetched, including those of its
-    // earlier connections.
+    // Sets whether credits are withheld, which they are while the peer leaves too many large results unfetched,
+    // including results of its earlier connections.
     void withhold(bool withheld) noexcept;
     [[nodiscard]] bool withheld() const noexcept { return withheld_; }
     // Grants all returnable credits, and returns their number. Requires: may_give().
@@ -95,9 +96,10 @@ class CreditAccount {
         return static_cast<std::int32_t>(marked_ - left_) > 0 ? std::min(marked_ - left_, unsent()) : 0;
     }
 
-    // Checks for idle credits, to be recalled except for `keep`. Called for each peer in turn while others need more.
-    // If a peer has sent nothing since the last check and waits for no reply, the credits that its next reply would
-    // carry are destroyed, also except for `keep`: the budget shrinks at once.
+    // Checks whether the peer has more than `keep` credits that it does not use, and if so, whether to recall them.
+    // Called for each peer in turn while other peers need credits. If the peer has sent nothing since the last check
+    // and waits for no reply, this also destroys its returnable credits, again except for `keep`, so its budget shrinks
+    // at once.
     enum class Recall : std::uint8_t {
         no,       // the peer uses its credits, has few, or may still answer a recall
         ask,      // the peer has sent nothing since the last check: send a recall
@@ -127,7 +129,7 @@ class CreditAccount {
     std::uint32_t marked_ = 0;  // begun_ at mark_unsent()
     std::uint32_t came_at_look_ = 0;
     std::uint32_t unsent_share_ = 0;  // the limit while credits are not withheld
-    TimeUs asked_ = 0;                // when it was first asked for credits that it still does not use; 0: not asked
+    TimeUs asked_ = 0;                // when the peer was first asked for its unused credits; 0: not asked
     bool wants_credits_ = false;
     bool withheld_ = false;
     bool recalled_ = false;  // a recall was sent and not answered

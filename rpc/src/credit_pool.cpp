@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Budgets grow only while the receive slots for requests are enough for them and for the control messages of all
-// connections, and leave room for the first credits of some more connections.
+// Budgets grow only as long as the receive slots for requests are enough for all budgets, for the control messages of
+// all connections, and for the first credits of some more connections.
 #include "credit_pool.hpp"
 
 #include "control.hpp"
@@ -25,7 +25,7 @@ constexpr std::uint32_t books_per_look = 64;
 constexpr std::uint32_t replies_per_look = 4;
 // A peer is idle if it has sent nothing for at least this long. Where there are few peers, four replies take far less.
 constexpr Microseconds idle_min{200};
-// The least time between two looks at all peers, for each of them: with many, looking would cost more than their calls.
+// The minimum time between two checks of all peers, per peer: with many peers, checks would cost more than calls.
 constexpr Microseconds look_interval_each{2};
 
 }  // namespace
@@ -46,8 +46,8 @@ bool CreditPool::adds_slots(const PeerBook& book) const noexcept {
     return limits.receive_slots_max > limits.receive_slots;
 }
 
-// The receive slots for requests while there are that many connections with which they grow. Each of these uses what it
-// adds, by its first credits and its control messages, so the other peers of any transport get none of that.
+// The number of receive slots for requests when there are that many connections over transports whose slots grow. The
+// slots that such a connection adds are for its own first credits and control messages; other peers get none of them.
 std::uint32_t CreditPool::slots_for(std::uint32_t connections) const noexcept {
     if (!growing_) return slots_max_;
     return slots_max_ + (na::receive_slots_for(*growing_, connections) - growing_->receive_slots);
@@ -89,7 +89,7 @@ void CreditPool::grow(PeerBook& book) noexcept {
     const std::uint32_t used = made_ + control_slots * peers_.connections();
     const std::uint32_t slots_now = slots_for(growing_connections_);
     const std::uint32_t slots = used < slots_now ? slots_now - used : 0;
-    // Some requests may be on their way while others are held, but many more than that would only be refused.
+    // Twice as many as can be held, since other requests may be on their way; but many more would only be refused.
     const std::uint64_t held_max = std::uint64_t{2} * base_.options.requests_held_max;
     const auto left =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, made_ < held_max ? held_max - made_ : 0));
@@ -119,9 +119,10 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
     control_.send(book, {ControlType::grant, for_reply(book), 0});
 }
 
-// All credits are in use and a peer needs more: checks the next books, at each fourth reply to such a peer, since that
-// costs more than a call. Each peer that has sent nothing since the last check, at least idle_min ago, is asked for its
-// unused credits, except for as many as it had at first. A peer that does not answer is cut off.
+// Called when a reply is sent to a peer that needs more credits, and all credits are in use. Checks the next few books,
+// but only every fourth time, since that costs more than a call. A peer that has sent nothing since its last check, at
+// least idle_min ago, is asked for its unused credits, except for the number that it had at first. A peer that does not
+// answer is disconnected.
 void CreditPool::recall_idle() noexcept {
     if (++refused_ % replies_per_look != 0) return;
     const TimeUs now = base_.na->now_us();
@@ -154,7 +155,8 @@ void CreditPool::recall_idle() noexcept {
 
 void CreditPool::returned(PeerBook& book, std::uint32_t credits) noexcept {
     made_ -= book.account.returned(credits);
-    // The peer may have used the credits that it kept: those requests arrive before its answer.
+    // The peer may have no credits left, because it has used those that it kept: such requests arrive before its
+    // answer.
     watch_starving(book);
 }
 

@@ -21,8 +21,8 @@ class CreditPool {
 
     // Sets the number of receive slots for requests, which limits the budgets.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
-    // Makes the slots grow with the connections over transports whose slots grow. `limits`: those of the transport that
-    // has the fewest slots among them (na::receive_slots_for); must outlive this object.
+    // Makes the slots grow with the connections over transports whose slots grow. `limits`: the limits of the transport
+    // with the fewest slots among these (na::receive_slots_for); they must outlive this object.
     void grow_slots_by(const na::Limits& limits) noexcept { growing_ = &limits; }
     [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
     // Replies that were begun and not sent: posted, or waiting for room in the transport.
@@ -31,8 +31,8 @@ class CreditPool {
     void open(PeerBook& book) noexcept;
     void close(PeerBook& book) noexcept;
 
-    // The credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while too many
-    // replies to the peer were not sent.
+    // The number of credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while
+    // too many replies to the peer are unsent.
     [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept {
         CreditAccount& account = book.account;
         if (!account.may_give()) return 0;
@@ -51,7 +51,7 @@ class CreditPool {
         }
         if (!request.use_.credit_returned) return_one(request);
     }
-    // A request is refused because there is no room for it: its credit is destroyed, so that the peer sends fewer at a
+    // Call when a request is refused for lack of room. Destroys its credit, so that the peer sends fewer requests at a
     // time.
     void retire(PeerBook& book) noexcept;
     // Call whenever a credit was used or came back and the peer has none. If no reply brings credits within a moment,
@@ -89,14 +89,14 @@ class CreditPool {
     ContextBase& base_;
     Peers& peers_;
     Control& control_;
-    // The share of one peer in the request slots, which leaves room for others (docs/limits.md): the most credits that
-    // it has, and the number of its unsent replies at which it gets no more.
+    // Limits of one peer, which leave request slots for other peers (docs/limits.md): the maximum of its credits, and
+    // the number of unsent replies to it at which it gets no more credits.
     const std::uint32_t peer_budget_max_;
     const std::uint32_t peer_unsent_max_ = std::max(peer_budget_max_, 1u);
     std::uint32_t made_ = 0;  // of all peers
     std::uint32_t slots_max_ = 0;
     const na::Limits* growing_ = nullptr;    // null: the slots do not grow
-    std::uint32_t growing_connections_ = 0;  // those with which they grow
+    std::uint32_t growing_connections_ = 0;  // connections over transports whose slots grow
     std::uint32_t next_ = 0;                 // the book that recall_idle() looks at next
     std::uint32_t refused_ = 0;              // how often a peer could not get more credits
     TimeUs turn_at_ = 0;                     // when recall_idle() may begin with the first book again

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EarlyCancels: cancels that overtook their request, as on unordered transports: the request is not run when it
-// arrives. Bounded: the oldest entry is overwritten. Owner of the context only.
+// EarlyCancels: cancels that arrived before their requests, as can happen on unordered transports. Such a request is
+// not run when it arrives. Bounded: a new entry overwrites the oldest. Owner of the context only.
 #pragma once
 
 #include <array>

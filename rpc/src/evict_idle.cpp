@@ -64,8 +64,8 @@ void Peers::stays(PeerBook& book) noexcept {
     if (book.leaving != Leaving::asked) return;
     book.leaving = Leaving::no;
     --leaving_;
-    // Peers are asked again only when the next connection is made. If they were asked again at once, those that must
-    // stay would be asked for ever.
+    // Does not ask another peer now: peers are asked only when the next connection is made. Otherwise peers that must
+    // stay would be asked over and over.
     parts_.queue.pump(book);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides of a chunk of lent far memory: FarMoves calls the owner for it, and far_move_handler() makes the handler
-// by which the owner moves it.
+// Both sides of moving a chunk of lent far memory: FarMoves calls the owner of the memory, and far_move_handler() makes
+// the handler with which the owner moves the chunk.
 #include "far_moves.hpp"
 
 #include "origin.hpp"
@@ -135,7 +135,8 @@ struct ServedMove : bulk::FarLender::Use {
 void ServedMove::over() noexcept {
     lender.end(*this);
     if (bulk::Transfer* const moved = transfer.load()) request.context().mover().release(*moved);
-    // This side has revoked the lease, so the peer is told that the memory is no longer lent.
+    // The transfer was stopped because this side has revoked the lease, so the peer is told that the memory is no
+    // longer lent.
     if (result == Errc::canceled && stopped.load()) result = Errc::permission;
     result == Errc::ok ? request.respond(0) : request.respond_error(result);
     request.release();

@@ -61,19 +61,19 @@ class Fences {
         lends_.release(lend);
     }
 
-    // Takes the memory back. `peer` and `connection`: the peer that was told of the lease, and on which of its
-    // connections; null: none. True: done, and the lend is released. False: `ended` will be called once, and is told
-    // whether the memory is safe.
+    // Takes the memory back. `peer` and `connection`: the peer that was told of the lease, and the connection on which
+    // it was told; null: no peer was told. True: done, and the lend is released. False: `ended` will be called once,
+    // and is told whether the memory is safe.
     [[nodiscard]] bool take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
                                  RpcLend::Ended ended) noexcept;
 
-    // Waits no longer for copies of far memory that `holder` had lent: the fences that wait for them fail.
+    // No longer waits for copies of far memory that `holder` has lent: the fences that wait for these copies fail.
     void give_up_copies(const void* holder) noexcept;
 
     // Call when the connection to the peer was lost: ends its quarantine, except for memory that others still access.
     void end_quarantine(PeerBook& peer) noexcept;
-    // Call when the context is closed: the end of the fences in progress can no longer be delivered, so they count as
-    // failed.
+    // Call when the context is closed. The fences in progress count as failed, because their end can no longer be
+    // delivered.
     void abandon() noexcept;
     // Call when the ports are closed: ends all quarantine.
     void end_quarantine() noexcept;

@@ -18,8 +18,9 @@ bool ends_early(Errc result) noexcept {
 
 }  // namespace
 
-// A delivered call belongs to its caller, which may be freeing it at this moment without owning the context (reuse()).
-// A call in flight cannot be freed that way: the thread that takes delivery of it later sees that a cancel is queued.
+// Does nothing to a delivered call: it belongs to its caller, which may be freeing it at this moment without owning the
+// context (reuse()). A call in flight cannot be freed that way, because the thread that takes delivery of it later sees
+// that a cancel is queued.
 void Origin::cancel_if_under_way(Call& call) noexcept {
     if (call.phase_.load() == Call::Phase::outside) return;
     if (call.use_.state == Call::State::made) {
@@ -34,7 +35,7 @@ void Origin::cancel_requested(Call& call) noexcept {
     std::uint64_t meant = call.cancel_generation_.load();
     do {
         if (meant == call.generation_.load(std::memory_order_acquire)) cancel_if_under_way(call);
-    } while (!call.cancel_generation_.compare_exchange_strong(meant, 0));  // else a later call was canceled, too
+    } while (!call.cancel_generation_.compare_exchange_strong(meant, 0));  // repeat if a later call was canceled, too
     if (call.free_after_cancel_) free(call);
 }
 
@@ -103,8 +104,8 @@ void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept 
     call.whole_.awaiting_release = target_may_know && gave_memory && !core_.closed_;
 }
 
-// The completion does not wait until the transport has released the message, which may take until the connection is
-// lost if the message cannot be recalled. The slot is not freed before that.
+// Completes the call without waiting for the transport to release its message: if the message cannot be recalled, that
+// may take until the connection is lost. Only the slot is kept until then.
 void Origin::complete_if_over(Call& call) noexcept {
     if (call.use_.state != Call::State::ended || call.whole_.awaiting_release || call.whole_.fences != 0) return;
     CINNABAR_DEBUG_ASSERT(call.whole_way_ || call.nothing_beside_message());

@@ -44,7 +44,7 @@ struct RequestHeader {
 
 inline constexpr std::size_t place_bytes = 8;
 inline constexpr std::size_t trace_bytes = 24;
-// The most that can follow the payload of a request, and how much follows it with given flags.
+// The number of bytes that follow the payload of a request: at most, and with given flags.
 inline constexpr std::size_t behind_payload_max = place_bytes + trace_bytes;
 [[nodiscard]] constexpr std::size_t behind_payload(std::uint16_t flags) noexcept {
     if ((flags & (flag_place | flag_trace)) == 0) return 0;
@@ -90,18 +90,18 @@ inline constexpr std::size_t control_record_bytes = 16;
 inline constexpr std::size_t request_header_bytes = 32;
 inline constexpr std::size_t reply_header_bytes = 16;
 
-// Requires: room for the header, the payload, which is in place already, and what follows it.
+// Requires: `out` has room for the header, for the payload, which is in place already, and for the fields after it.
 void encode_request(const RequestHeader& header, Bytes out) noexcept;
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept;
-// Appends the times after the payload of a reply with flag_times; encode_reply() does not.
+// Appends the times to the payload of a reply with flag_times, which encode_reply() does not do.
 void encode_times(const TargetTimes& times, Bytes out) noexcept;
-// Those at the end of a reply. Requires: decode_reply() has found flag_times in it.
+// Decodes the times at the end of a reply. Requires: decode_reply() has found flag_times in it.
 [[nodiscard]] TargetTimes decode_times(ConstBytes reply) noexcept;
 // protocol: cut short, unknown flags or kind, or a payload size that does not match the frame. bad_checksum.
 [[nodiscard]] Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard]] Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
-// As decode_reply(), in two steps: decodes a reply without times; if the result is `protocol`, the second function
-// checks for a reply with times, whose header was decoded by the first.
+// decode_reply() in two steps. The first function decodes a reply without times. If it returns `protocol`, the second
+// one checks whether the frame is a reply with times; `header` is the one that the first has decoded.
 [[nodiscard]] Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard, gnu::cold]] Errc decode_timed_reply(ConstBytes in, const ReplyHeader& header,
                                                  ConstBytes& payload) noexcept;

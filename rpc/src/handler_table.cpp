@@ -15,14 +15,14 @@ HandlerTable::HandlerTable() {
     current_.store(tables_.back().get(), std::memory_order_release);
 }
 
-// The entry of that id and provider, or the free place for it.
+// Returns the entry of that id and provider, or the free place where it would be.
 template <typename AnyTable>
 auto& HandlerTable::place(AnyTable& table, RpcId id, ProviderId provider) noexcept {
     const std::size_t mask = table.mask;
     std::size_t at = static_cast<std::size_t>((id ^ provider) * 0x9e3779b97f4a7c15u >> 32) & mask;
     for (;; at = (at + 1) & mask) {
         auto& entry = table.entries[at];
-        // The writer stores the id before the handler.
+        // An entry that has a handler has its id, too, because the writer stores the id first.
         if (!entry.handler.load(std::memory_order_acquire)) return entry;
         if (entry.id == id && entry.provider == provider) return entry;
     }

@@ -7,7 +7,8 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Takes from the quota first: what it does not allow never takes room that others could use.
+// Takes from the quota first, so that bytes which the quota refuses never take room in the budget that others could
+// use.
 Errc take_from(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part* part, Payer payer) noexcept {
     if (payer.caller && !payer.caller->take_bytes(bytes, payer.refusal)) return payer.refusal->code();
     if (budget.take(bytes, part)) return Errc::ok;

@@ -97,7 +97,8 @@ void LargeValues::output_pulled(Call& call) noexcept {
     if (call.book_->open) parts_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
     if (call.use_.state == Call::State::ended) return parts_.origin.complete_if_over(call);
     call.use_.output = call.large_output_.contiguous();
-    // The lease was revoked: the target lost the connection or is closing, and this side does not know yet.
+    // `permission` means that the target has revoked the lease: it has lost the connection or is closing, which this
+    // side does not know yet.
     parts_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
 }
 
@@ -153,7 +154,7 @@ void LargeValues::input_pulled(Request& request) noexcept {
 
 Errc LargeValues::lend_result(Request& request) noexcept {
     const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
-    request.output_bytes_ = 0;  // an error has no text, unless a quota refuses
+    request.output_bytes_ = 0;  // no text, unless a quota refuses below
     RpcLend* lend = parts_.fences.acquire();
     if (!lend) return Errc::overloaded;
     Errc failed = parts_.access.charge(request, *lend, window.bytes());
@@ -192,8 +193,9 @@ void LargeValues::result_over(Request& request) noexcept {
     parts_.credits.watch_starving(book);
 }
 
-// Called when the reply is posted, and again when it was sent; the time then starts anew. The origin gives up at the
-// deadline, but may still be reading then: it reports when it has stopped.
+// Starts the time for which the result is kept. Called when the reply is posted, and again when it was sent, which
+// starts the time anew. The origin gives up at the deadline, but may still be reading then; fence_grace gives it time
+// to report that it has stopped.
 void LargeValues::keep_result(Request& request) noexcept {
     const TimeUs by_deadline = after(request.deadline_, base_.options.fence_grace);
     const std::uint64_t rate = std::max<std::uint64_t>(base_.options.pull_rate_min, 1);

@@ -50,7 +50,7 @@ class LargeValues {
     void release_input(Request& request) noexcept;
     void drop_input(Request& request) noexcept;
     // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it. On
-    // error, the reply is left with the text of that error, if it has one.
+    // error, the reply then contains the text of the error, if there is one.
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
     void keep_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pull of large arguments or a large result uses a part of a budget that others need. It is canceled if nothing
-// arrives for stall_max, or if its average rate is below pull_rate_min.
+// Cancels a pull of large arguments or of a large result if nothing arrives for stall_max, or if its average rate is
+// below pull_rate_min, because the pull takes up a part of a budget that others need.
 #include "deadlines.hpp"
 #include "large_values.hpp"
 #include "origin.hpp"

@@ -48,8 +48,8 @@ void Peers::orphan_requests(PeerBook& book) noexcept {
 void Peers::end_orphans(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request;) {
         Request* const next = PeerBook::Requests::next(*request);
-        // This may free the request. The code below may still look at the slot, which is not reused meanwhile: a freed
-        // request lends nothing, and free() resets what free_if_over() checks.
+        // cancel() may free the request. The code below may still look at the slot, which is not reused meanwhile: a
+        // freed request lends nothing, and free() resets the fields that free_if_over() checks.
         if (!request->one_way_) parts_.serving.cancel(*request);
         if (request->lend_) {
             parts_.large_values.result_released(*request);

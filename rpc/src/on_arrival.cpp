@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers that run where their request was read (Handler::on_arrival). They all use one request, which is kept at
-// hand: it is in no list and no table, because it cannot be canceled or lose its connection while its handler runs. If
+// Runs handlers where their request was read (Handler::on_arrival). They all use one Request object, which is kept at
+// hand. It is in no list and no table, because it cannot be canceled or lose its connection while its handler runs. If
 // the handler keeps the request, or the reply cannot be sent at once, it becomes an ordinary request.
 #include "context_core.hpp"
 
@@ -25,7 +25,7 @@ void Target::run_on_arrival(Request& request, ConstBytes payload) noexcept {
     request.user_data = nullptr;
 }
 
-// Makes it an ordinary request.
+// Turns a request whose handler runs on arrival into an ordinary request.
 void Target::keep_beyond_arrival(Request& request) noexcept {
     at_hand_ = nullptr;
     request.arriving_ = false;

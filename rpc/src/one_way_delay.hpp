@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Divides the time on the wire between a request and its answer, although the clocks of the two sides differ. It
-// assumes that the fastest messages of the last seconds took the same time in both directions; the difference is that
-// of the clocks. A peer that reports wrong times only moves the time of its own calls from one direction to the other.
+// assumes that the fastest messages of the last seconds took the same time in both directions; so a difference that is
+// measured between the directions is the difference of the clocks. A peer that reports wrong times only moves the time
+// of its own calls from one direction to the other.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -20,7 +21,7 @@ class OneWayDelay {
     // `sent` and `received` are times of this side, `came` and `answered` of the other one. Returns for how long the
     // request was on its way; 0 to about 71 minutes.
     [[nodiscard]] std::uint32_t there_us(TimeUs sent, TimeUs came, TimeUs answered, TimeUs received) noexcept {
-        // Differences are taken of unsigned numbers: a peer may claim any time.
+        // Unsigned differences, which may wrap around, because a peer may claim any time.
         const std::uint64_t there = came - sent;
         const std::uint64_t back = received - answered;
         if (tells_more(there, back, received)) learn(there, back, received);
@@ -31,8 +32,8 @@ class OneWayDelay {
         return static_cast<std::uint32_t>(took);
     }
 
-    // The two steps of there_us(), of the differences of the clocks: whether these messages have to be learned from,
-    // and how far the other side's clock is ahead.
+    // The two steps of there_us(); `there` and `back` are differences between times of the two clocks. tells_more():
+    // whether there_us() has to learn from this request and answer. ahead(): how far the other side's clock is ahead.
     [[nodiscard]] bool tells_more(TimeUs there, TimeUs back, TimeUs received) const noexcept {
         return received >= until_ || static_cast<std::int64_t>(there) < now_.there ||
                static_cast<std::int64_t>(back) < now_.back;
@@ -59,7 +60,7 @@ class OneWayDelay {
         ahead_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(least_there - least_back) / 2);
     }
 
-    TimeUs until_ = 0;         // of now_
+    TimeUs until_ = 0;         // when the window of now_ ends
     std::uint64_t ahead_ = 0;  // how far the other side's clock is ahead; behind: the complement
     Fastest now_;
     Fastest before_;  // of the window before

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of this side: made and freed (call.cpp), sent (send.cpp), ended once and delivered (finish.cpp). Owner of the
-// context only, unless it says "any thread" or "trigger".
+// context only, except for functions marked "any thread" or "trigger".
 #pragma once
 
 #include "peer_book.hpp"
@@ -47,7 +47,7 @@ class Origin {
     void reuse(Call& call) noexcept;  // any thread
     void renew(Call& call) noexcept;  // any thread
 
-    // Records where the call is, for Call::waits(), unless that was done before the connection was closed
+    // Records for Call::waits() where the call is, unless that was recorded before the connection was closed
     // (snapshot.cpp).
     void note_waits(Call& call) noexcept;
 

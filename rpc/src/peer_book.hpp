@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state that a context keeps for one peer: credits in both directions, calls that are queued or sent, requests
-// held, control messages. Owner of the context only. Made on first use, and released when nothing uses it and the peer
-// is not connected.
+// held, control messages. Owner of the context only. A book is made on first use, and released when nothing uses it and
+// the peer is not connected.
 #pragma once
 
 #include "caller_quotas.hpp"
@@ -50,7 +50,7 @@ struct PeerBook : PoolSlot {
     bool strict = false;                // the transport counts receive slots: a late reply still needs its own slot
     std::uint64_t claimed_bytes = 0;    // of large results that are being pulled
     ListLink<PeerBook> reply_waiter;    // in Replies::waiters_
-    bool one_way_sent = false;          // on this connection, or on the dial: a closing context asks for a receipt
+    bool one_way_sent = false;          // on this connection or dial: a closing context asks for a receipt
     CallPhase stuck_on = CallPhase::unknown;  // why the last queued call could not be sent; unknown: none is queued
     bool looks_again = false;  // `look` is queued or `retry` is armed: what waits will be tried again soon
     WorkItem look;
@@ -61,7 +61,7 @@ struct PeerBook : PoolSlot {
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     WheelTimer beat;
     TimeUs heard = 0;                  // when the last message arrived
-    std::uint64_t bytes_received = 0;  // as bytes_sent; here, because each message touches `heard` anyway
+    std::uint64_t bytes_received = 0;  // as bytes_sent; placed here, because each message writes `heard` anyway
     TimeUs opened = 0;                 // when the connection was made
     TimeUs pinged = 0;                 // when the last beat sent a ping; 0: it sent none
 
@@ -90,8 +90,8 @@ struct PeerBook : PoolSlot {
     bool complained = false;  // a malformed request was logged: one line per connection
     bool ending = false;      // this side has ended the connection, and the event of its loss will follow
 
-    // When calls that wait to be sent last had no credit; until 0: since then. It may run on while none waits. At the
-    // end, since only calls that wait need it.
+    // The last period in which calls that wait to be sent had no credit; `until` is 0 while it lasts. It may last on
+    // while no call waits. Placed at the end, since only calls that wait need it.
     TimeUs no_credit_since = 0;
     TimeUs no_credit_until = 1;
 

@@ -26,7 +26,7 @@ class Target;
 
 class Peers {
   public:
-    // What the beginning or the end of a connection concerns.
+    // The parts that must know of the beginning and the end of a connection.
     struct Parts {
         Origin& origin;
         CallFences& call_fences;

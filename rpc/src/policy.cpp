@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides by the rules whether a caller may call an RPC, and makes the events for the audit function.
+// Decides by the rules whether a caller may call an RPC, and makes the events that the audit function is told.
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/rpc/policy.hpp>

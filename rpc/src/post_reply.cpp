@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replies on the slow path: a reply is written, posted as an operation, and tried again later while the transport has
-// no room. It is over when it was sent or cannot be sent.
+// no room. A reply is over when it was sent or cannot be sent.
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
@@ -11,7 +11,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Each time is as long as it may be in the answer.
+// Limits each time to the range that it has in the answer: from 0 to 32 bits.
 [[gnu::cold, gnu::noinline]] TargetTimes cut_times(TimeUs came, TimeUs began, TimeUs answered,
                                                    TimeUs transfers_us) noexcept {
     const auto span = [](TimeUs from, TimeUs to) {
@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 [[gnu::always_inline]] inline TargetTimes Serving::times_of(const Request& request, bool whole_way) const noexcept {
-    // An answer by another thread may have waited for this round of the owner.
+    // Reads the present time as well, because an answer by another thread may have waited for this round of the owner.
     const TimeUs answered =
         request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
     const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;
@@ -76,8 +76,8 @@ ConstBytes Serving::add_unusual_times(Request& request, ConstBytes reply) const 
     return {message.payload, bytes};
 }
 
-// Adds the times to an encoded plain reply, unless the message has no room for them. A request on the fast path has had
-// no transfers. Not inlined, because few requests are timed.
+// Adds the times to an encoded plain reply, unless the message has no room for them. The time of transfers is 0, since
+// a request on the fast path has none. Not inlined, because few requests are timed.
 ConstBytes Serving::add_times(Request& request, ConstBytes reply) const noexcept {
     const na::Message& message = *request.message_;
     const TimeUs ended = request.ended_us_;
@@ -132,8 +132,8 @@ void Serving::post_reply(Request& request) noexcept {
     if (taken == Errc::ok) {
         const std::uint16_t credits = core_.credits.for_reply(book);
         const ConstBytes reply = write_reply(request, credits);
-        // Fast path: the transport takes the reply at once. It is not taken if the handler wants to know when the reply
-        // was sent, or if a large result has to be kept after that.
+        // Fast path: the transport takes the reply at once. Not used if the handler wants to know when the reply was
+        // sent, or if a large result has to be kept after that.
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             book.bytes_sent += reply.size();
@@ -168,8 +168,8 @@ void Serving::post_reply(Request& request) noexcept {
 }
 
 void Serving::post_reply_later(Request& request) noexcept {
-    // The work may still have the function of an earlier step, because answer_now() posts a reply without using the
-    // work.
+    // Sets the function anew, because the work may still have that of an earlier step: answer_now() posts a reply
+    // without using the work.
     request.work_.run = [](WorkItem& work) noexcept {
         Request& later = request_of(work.user);
         later.core_->credits.reply_begins_later(*later.book_);
@@ -189,8 +189,8 @@ void Serving::reply_sent(Request& request) noexcept {
     reply_over(request, request.op_.result);
 }
 
-// Call when the reply was not sent: takes its credits back, and releases its large result, which the peer can no longer
-// fetch.
+// Call when the reply could not be sent: takes its credits back, and releases its large result, which the peer can no
+// longer fetch.
 void Serving::reply_failed(Request& request) noexcept {
     PeerBook& book = *request.book_;
     ReplyHeader header;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes a reply from the transport, on the fast path if it is plain and small, takes the times that it brings, copies
-// or keeps it, and ends the call with it.
+// Takes a reply from the transport, on the fast path if it is plain and small; reads the times in it; copies or keeps
+// it; and ends the call with it.
 #include "replies.hpp"
 
 #include "context_core.hpp"
@@ -32,8 +32,8 @@ void Replies::settle_all(PeerBook& book) noexcept {
     wake_waiter();
 }
 
-// Copies a small reply into the buffer of the request, once the request was sent. The buffer stays until the call is
-// released.
+// Copies a small reply into the buffer of the request, which stays until the call is released. False: the reply is
+// larger, or the transport still needs the buffer.
 [[gnu::always_inline]] inline bool Replies::copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
     const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
     if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
@@ -51,7 +51,7 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
 
 // Takes the times of a call that take_times() leaves to this function: the first timed call to a peer, a call that
 // waited for its connection or for a credit, a long one, one whose times contradict each other, and one whose messages
-// were the fastest. Limits what the target claims.
+// were the fastest. Limits the times that the target claims.
 void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes target_times) noexcept {
     const bool waits = call.times_ == Call::Times::asked || call.times_ == Call::Times::asked_late;
     if (!waits || !call.args.timed || call.began_us == 0) return;
@@ -93,7 +93,7 @@ void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes target_t
     const TimeUs back = now - came - detail::load<std::uint32_t>(at) - detail::load<std::uint32_t>(at + 4);
     if (timed->ways.tells_more(there, back, now)) [[unlikely]]
         return take_unusual_times(book, call, target_times);
-    // Numbers of 32 bits, two in each word. If each is below 2^24, they add up to the whole, as they do modulo 2^32.
+    // Two 32-bit numbers in each word. They add up to the whole modulo 2^32; if each is below 2^24, they do so exactly.
     const auto in_words = [](TimeUs lower, TimeUs upper) { return static_cast<std::uint32_t>(lower) | upper << 32; };
     const TimeUs ahead = timed->ways.ahead();
     const TimeUs transfers = detail::load<std::uint32_t>(at + 8);

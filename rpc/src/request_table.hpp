@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests that are here, by the id that their origin gave them. A peer that holds thousands of requests may name a
-// thousand of them in one control message. Most requests end before their peer names any, and are never inserted: see
-// Target::find. Owner of the context only.
+// Finds the requests that this side holds, by the id that their origin gave them. A peer that holds thousands of
+// requests may name a thousand of them in one control message. Most requests end before their peer names any, and are
+// never inserted: see Target::find. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -54,8 +54,8 @@ class RequestTable {
     }
 
   private:
-    // Peers cannot predict the bucket, so none can put its requests into one chain, or into the chain of another peer.
-    // The ids alone are similar, because every origin begins with the same ones.
+    // Peers cannot predict the bucket, so no peer can put all its requests into one chain, or into the chain of another
+    // peer. The book is hashed as well, because every origin begins with the same ids.
     [[nodiscard]] Request** bucket_of(const PeerBook& book, std::uint64_t tag) const noexcept {
         const std::uint64_t mixed = tag * factor_ + reinterpret_cast<std::uintptr_t>(&book) * salt_;
         return table_ + ((mixed ^ mixed >> 32) * factor_ >> shift_);

@@ -28,7 +28,7 @@ inline std::uint64_t Origin::time_left(const Call& call) const noexcept {
     return call.args.deadline > now ? call.args.deadline - now : 0;
 }
 
-// Writes the header before the arguments and what follows them. Returns the size of the frame.
+// Writes the header in front of the arguments, and the fields that follow the arguments. Returns the size of the frame.
 inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) const noexcept {
     const bool wants_credits = book.credits <= 1 && book.queued.front() != book.queued.back();
     RequestHeader header;
@@ -92,10 +92,10 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     return true;
 }
 
-// Charges lent memory to the quota that the policy of this context has for the target. Confines it to the target and
-// the guests of the memory, unless it was lent to anyone. Then lends the large arguments, which are charged and
-// confined too. Errors of Access::charge() and LargeValues::lend_input(); what was lent before an error stays in the
-// list of the call.
+// Charges the memory that the call lends to the quota that this context's policy has for the target, and confines it to
+// the target and the guests of the memory, unless it was lent to anyone. Then lends the large arguments, which are
+// charged and confined, too. Errors of Access::charge() and LargeValues::lend_input(); memory that was lent before an
+// error stays in the list of the call.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)

@@ -42,7 +42,8 @@ void SendQueue::end_wait_for_credit(PeerBook& book) noexcept {
     if (book.no_credit_until == 0) book.no_credit_until = std::max<TimeUs>(base_.na->now_us(), 1);
 }
 
-// Of several waits for a credit, with other reasons between them, only the last one counts.
+// How long the call waited for a credit. If it did so several times, and for something else in between, only the last
+// time counts.
 std::uint32_t SendQueue::for_credit_us(const Call& call) const noexcept {
     const PeerBook& book = *call.book_;
     TimeUs until = book.no_credit_until;
@@ -120,7 +121,7 @@ bool SendQueue::is_stale(const Call& call) const noexcept {
 
 // Returns the oldest call, or the newest if half of the time of the oldest is over. In that case the peer handles less
 // than it is offered, and the answer to the oldest call would come too late, while the newest call still has time. The
-// calls that are passed over are sent when the load falls, or expire.
+// calls that are passed over are sent when there is less load, or expire.
 Call& SendQueue::next(PeerBook& book) noexcept {
     Call& oldest = *book.queued.front();
     return is_stale(oldest) ? *book.queued.back() : oldest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests from handler to reply: run, answered once, released, freed. Owner of the context only, unless it says
-// "trigger".
+// Requests from handler to reply: run, answered once, released, freed. Owner of the context only, except for functions
+// marked "trigger" or "any thread".
 #pragma once
 
 #include "frame.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A byte budget that all peers of a context share. Each peer may use as much as is left free: at most half, if no other
-// peer uses any, so that there is always room for the next peer. Any thread.
+// A byte budget that all peers of a context share. One peer must leave at least as much free as it uses, so it uses at
+// most half, and there is always room for the next peer. Any thread.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ class SharedBudget {
 
     explicit SharedBudget(std::uint64_t bytes_max) noexcept : bytes_max_(bytes_max) {}
 
-    // `part`: the bytes of the peer that takes them; null: this side itself, which may have all. False: nothing was
-    // taken.
+    // `part`: counts the bytes of the peer that takes them; null: this side itself takes them, and may take all. False:
+    // nothing was taken.
     [[nodiscard]] bool take(std::uint64_t bytes, Part* part) noexcept {
         // Checks before it adds: bytes added for a request that is refused would cause the refusal of others.
         std::uint64_t all = all_.load(std::memory_order_relaxed);

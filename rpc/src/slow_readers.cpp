@@ -40,7 +40,7 @@ void SlowReaders::watch() noexcept {
     base_.na->arm(look_, after(base_.na->now_us(), unread_max));
 }
 
-// One peer at a time: its slots become free, and the next refusal checks again.
+// Disconnects one peer at a time: this frees its slots, and the next refusal starts another check.
 void SlowReaders::disconnect_worst() noexcept {
     if (target_.requests.taken() < target_.requests.slots_max() - target_.requests.slots_max() / 8) return;
     PeerBook* worst = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Refuses requests for which there is no slot. A control record, which needs no slot, tells the origin, and the credit
-// of the request is destroyed. If slots stay scarce, the slowest reader, the peer with the most unread replies, is
-// disconnected, rather than those whose requests are refused. Owner of the context only.
+// of the request is destroyed. If slots stay scarce, the peer with the most unread replies is disconnected, rather than
+// the peers whose requests are refused. Owner of the context only.
 #pragma once
 
 #include "context_base.hpp"

@@ -87,8 +87,8 @@ class ContextCore::Snapshots {
     // Fills `out` with the next calls that are queued for that peer, then with the peer's requests that are held here.
     [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookCursor& cursor,
                                           std::span<CallSnapshot> out) const noexcept;
-    // All calls that were sent, by slot: they are in no list, and one pass over the slots finds them for all peers.
-    // `steps`: how many more slots may be visited.
+    // Fills `out` with calls that were sent, in the order of their slots. These calls are in no list, so one pass over
+    // the slots finds those of all peers. `steps`: how many more slots may be visited.
     [[nodiscard]] unsigned describe_sent_calls(LookCursor& cursor, std::uint32_t& steps,
                                                std::span<CallSnapshot> out) const noexcept;
 

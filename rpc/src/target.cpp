@@ -148,8 +148,8 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
 }
 
 // The fast path, for requests whose small arguments are in the message. It makes the checks of admit(), except for
-// crowded(). False: nothing has changed, and accept() decides, because the request may have to be refused, or
-// there may be too many. Requires: its credit was spent.
+// crowded(). False: nothing has changed, and accept() must decide, because the request may have to be refused, or too
+// many requests may be held. Requires: its credit was spent.
 inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();
@@ -190,7 +190,7 @@ inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept 
     return true;
 }
 
-// Any other request. Requires: its credit was spent. `verdict`: null if the policy was not asked.
+// Accepts any other request. Requires: its credit was spent. `verdict`: null if the policy was not asked.
 void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict* verdict) noexcept {
     RequestHeader header;
     ConstBytes payload;
@@ -199,8 +199,8 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (handler && !verdict) verdict = core_.access.refusal_of(book, *handler, header.provider);
     Request* request = requests.acquire();
     const RequestHeader nothing;
-    // After bad_checksum the header is used, because the checksum covers only the arguments: without the flags, a
-    // one-way request would be answered.
+    // The header is used even after bad_checksum, because the checksum covers only the arguments, and without the flags
+    // a one-way request would be answered.
     const RequestHeader& known = refused == Errc::protocol ? nothing : header;
     if (!request) return core_.slow_readers.refuse(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
@@ -274,8 +274,8 @@ Errc Target::take_input(Request& request, na::Arrival& arrival, ConstBytes paylo
     return failed;
 }
 
-// Whether there are too many requests, including this one. Each peer may have as many as are left free, but always one,
-// so that there is room for the next peer.
+// Whether there are too many requests, including this one. One peer must leave room for at least as many requests as it
+// has, but it may always have one. So there is room for the next peer.
 bool Target::crowded(const PeerBook& book) const noexcept {
     const std::uint32_t all = in_handlers();
     return all > core_.options.requests_held_max ||
@@ -284,7 +284,7 @@ bool Target::crowded(const PeerBook& book) const noexcept {
 
 Errc Target::admit(Request& request, const RequestHeader& header) noexcept {
     if (header.time_left_us == 0) return Errc::timed_out;
-    const bool part_of_call = request.handler_ && request.handler_->by_key;  // the key is gone when its call has ended
+    const bool part_of_call = request.handler_ && request.handler_->by_key;  // a key is valid only during a call
     if ((core_.engine.draining() && !part_of_call) || core_.closing_) return Errc::shutting_down;
     if (in_handlers() > uncrowded_max_ && crowded(*request.book_)) return Errc::overloaded;
     if (early_cancels_.take(*request.book_->peer, request.tag_)) return Errc::canceled;

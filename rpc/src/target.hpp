@@ -35,9 +35,9 @@ class Target {
     [[nodiscard, gnu::always_inline]] std::uint32_t taken() const noexcept {
         return requests.taken() - (at_hand_ ? 1 : 0);
     }
-    // Handles a cancel: the peer no longer needs the answer. If the request is not here, either it was answered, and
-    // that answer, which is on its way, has the same effect as `released`; or the transport is unordered, and the
-    // request has not arrived yet.
+    // Handles a cancel, by which the peer says that it no longer needs the answer. If the request is not here, either
+    // it was answered, and that answer, which is on its way, has the same effect as `released`; or the transport is
+    // unordered, and the request has not arrived yet.
     void cancel(PeerBook& book, std::uint64_t tag) noexcept;
     // Call when the connection to that peer was lost.
     void forget_canceled(const na::Peer& peer) noexcept { early_cancels_.forget(peer); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cache of the policy's verdicts for one connection, by handler. If two handlers hash to the same entry, the later one
-// replaces the earlier. Owner of the context only.
+// A cache of the policy's verdicts for one connection, by handler. If two handlers hash to the same entry, the later
+// one replaces the earlier. Owner of the context only.
 #pragma once
 
 #include <cinnabar/rpc/handler.hpp>

@@ -26,7 +26,7 @@ void AccessPools::give(PendingAnswer& answer, std::uint32_t pending) noexcept {
     answers_.release(answer);
 }
 
-// A slot for an answer to the peer; null: the peer may not have another.
+// Takes a slot for an answer to the peer; null: the peer may not have another, or out of memory.
 PendingAnswer* RemoteAccess::take_answer(AccessKind kind, std::uint64_t id, Errc status) noexcept {
     PendingAnswer* taken = pools_->take(pending_);
     if (!taken) return nullptr;
@@ -106,8 +106,8 @@ void RemoteAccess::put_placed(const AccessHead& head, const AccessBody& body) no
 }
 
 void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
-    // An origin has at most admitted_max gets pending, and sends stop before it asks for another. A longer search means
-    // a misbehaving peer, and would take time from others.
+    // An honest origin has at most admitted_max gets pending, and sends `stop` for one before it sends another. A
+    // longer search means that the peer misbehaves, and would take time from other peers.
     std::uint32_t looks = 2 * AccessPools::admitted_max;
     for (PendingAnswer* get = gets_.front(); get; get = PendingAnswers::next(*get)) {
         if (looks-- == 0) return access_failed(Errc::overloaded);
@@ -144,7 +144,7 @@ Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand, 
     return Errc::ok;
 }
 
-// The body is copied before it is checked.
+// The body is copied before it is checked, because the peer may change it meanwhile.
 Errc RemoteAccess::whole_frame_came(AccessHead head, ConstBytes rest) noexcept {
     const std::size_t body_bytes = access_body_bytes(head.kind);
     if (rest.size() < body_bytes) return Errc::protocol;
@@ -166,8 +166,8 @@ Errc RemoteAccess::whole_frame_came(AccessHead head, ConstBytes rest) noexcept {
     if (head.kind != AccessKind::put) return frame_came(head, body);
     if (refused(head.id)) return Errc::ok;
     {
-        // The lease must allow all that is left of the put, so that a put is refused before its first byte is written.
-        // The pin ends before the layers above are told of the put, because they may revoke the lease.
+        // Pins all that is left of the put, not only this frame, so that a put is refused before its first byte is
+        // written. The pin ends before the layers above are told of the put, because they may revoke the lease.
         const LeaseTable::Pin pin = pin_for_put(head.id, body.key, body.offset, body.left);
         if (!pin.ok()) return Errc::ok;
         pin.memory().copy_in(pin.offset(), data);

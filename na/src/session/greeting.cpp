@@ -55,7 +55,7 @@ void SocketDial::begin(PortHost& host, SelfDials& self_dials, std::span<const So
     connected_ = false;
     guard_failed_ = Errc::ok;
     because_ = nullptr;
-    // The round's time may be as old as the context's last poll, so the clock is read.
+    // Reads the clock, because the time of the round may be as old as the context's last poll.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     try_next(Errc::unreachable);
 }
@@ -74,7 +74,7 @@ void SocketDial::unwatch() noexcept {
     stream_.reset();
 }
 
-// Cleans up when the answer has arrived, or never will.
+// Cleans up when the answer has arrived or can no longer arrive.
 void SocketDial::answer_is_there() noexcept {
     host_->unwatch(stream_.fd());
     if (connected_) self_dials_->remove(local_, remote_);
@@ -183,8 +183,8 @@ void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_by
     watched_ = EPOLLIN;
     established_ = false;
     reader_.expect(greeting_bytes);
-    // The round may have begun before this process was stopped (SIGSTOP), and the connection may have arrived since
-    // then.
+    // Reads the clock instead of host.now_us(): if this process was stopped (SIGSTOP), the round may have begun long
+    // before the connection arrived.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     if (protect(stream_) != Errc::ok || !host.watch(stream_.fd(), watched_, *this)) drop();
 }

@@ -10,7 +10,7 @@
 namespace cinnabar::na {
 namespace {
 
-// Unless frames are larger, one read takes at most this much, so that its bytes are still in the cache when they are
+// The size of one read, unless frames are larger. Limited so that the bytes are still in the cache when they are
 // parsed.
 constexpr std::size_t shared_bytes_min = 64 * 1024;
 

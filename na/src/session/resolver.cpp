@@ -55,8 +55,8 @@ class Unlocked {
 // If a function throws bad_alloc, it has changed nothing.
 class Resolver {
   public:
-    // Never destroyed: its threads may wait for a name server when the process exits. A forked child gets a new one.
-    // May throw bad_alloc until the first successful call.
+    // Never destroyed, because its threads may still wait for a name server when the process exits. A forked child gets
+    // a new one. May throw bad_alloc until the first successful call.
     static Resolver& of_process();
 
     [[nodiscard]] Errc start(std::unique_ptr<HostLookup>& lookup);
@@ -203,8 +203,8 @@ void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) no
     }
     lookup.stage = HostLookup::Stage::submitted;
     lookup.run = &HostLookup::deliver;
-    // Submits under the lock, so abandon(), which each dial calls before its context closes, waits for this call at
-    // most.
+    // Submits under the lock. A dial calls abandon() before its context closes; abandon() takes the same lock, and so
+    // waits until this call is over.
     lookup.host->submit(lookup);
 }
 

@@ -48,8 +48,8 @@ void SessionPort::unreferenced(Peer& peer) noexcept {
 
 // Sessions.
 
-// False: the peer cannot be dialled now. The reason is in its backoff: the port is closed, the peer is unreachable,
-// session_limit(), or the error of the last dials.
+// False: the peer cannot be dialled now. peer.backoff.last_failure says why: the port is closed, the peer is
+// unreachable, session_limit(), or the error of the last dials.
 bool SessionPort::connect(SessionPeer& peer) noexcept {
     Errc why = session_limit();
     if (!accepting_) why = Errc::closed;
@@ -68,7 +68,7 @@ bool SessionPort::connect(SessionPeer& peer) noexcept {
 }
 
 // Dials for an operation that was just posted. If the peer cannot be dialled, or the dial fails at once, the operation
-// ends as with any loss, and does not wait for the next dial. False: it has ended.
+// ends as it would when a connection is lost, and does not wait for the next dial. False: the operation has ended.
 bool SessionPort::dial_for(SessionPeer& peer, PostedOp& posted) noexcept {
     const bool dialled = connect(peer);
     if (dialled && !peer.ending()) return true;

@@ -88,8 +88,8 @@ void tune(int fd, Microseconds keepalive) noexcept {
     if (keepalive.count() <= 0) return;
     const auto ms = static_cast<int>(std::clamp<std::int64_t>(keepalive.count() / 1000, 1000, 3'600'000));
     const int seconds = ms / 1000;
-    // Probes begin after half the time and fill the other half; for unacknowledged data the time counts from the first
-    // loss.
+    // Keepalive probes begin after half of the time, and fill the other half. For data that are not acknowledged, the
+    // user timeout counts the whole time from the first loss.
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 10));
     set(fd, IPPROTO_TCP, TCP_KEEPCNT, 5);

@@ -36,8 +36,8 @@ void add(std::vector<SocketAddress>& list, SocketAddress address, std::uint16_t 
 
 using Addresses = std::vector<SocketAddress>;
 
-// Calls getaddrinfo; with AI_NUMERICHOST it accepts only numbers and asks no name server. Returns 0 or EAI_*. Throws
-// bad_alloc, so that lack of memory is not mistaken for an unknown host.
+// Calls getaddrinfo; with AI_NUMERICHOST it accepts only numbers and asks no name server. Returns 0 or EAI_*. Lack of
+// memory throws bad_alloc, so that it is not mistaken for an unknown host.
 int ask(const std::string& host, int flags, std::uint16_t port, Addresses& found) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;

@@ -6,9 +6,9 @@
 // - A name: endpoints, a context, and the wanted incarnation, if any. Anybody may write any name. It says where to
 //   dial; it does not prove who answers there.
 // - A connection that a transport accepted (is_connection()). Each connection in a process's lifetime has its own
-//   address, whatever identity the other side claims, and that address never equals a name. So if two requests have the
-//   same source address, and it is a connection, both came over that connection. Once the connection is lost, its
-//   address reaches no context; a peer that reconnects gets a new address.
+//   address, whatever identity the other side claims, and that address never equals a name. So two requests whose
+//   source address is the same connection came over the same connection. Once the connection is lost, its address
+//   reaches no context; a peer that reconnects gets a new address.
 //
 // The source address of a request over a connection that this process dialled is the name that was dialled.
 #pragma once
@@ -31,9 +31,9 @@ namespace cinnabar::na {
 class Peer;
 
 // The process at the other side of a connection within this host, as the kernel reported it when the connection was
-// accepted. Once that process has ended, another may get its pid; the user and group are those at that time.
+// accepted. The process may have ended since, and its pid may have been reused.
 struct HostProcess {
-    std::int32_t pid = 0;  // 0: it cannot be seen from here (another pid namespace)
+    std::int32_t pid = 0;  // 0: unknown, because the process is in another pid namespace
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
 };
@@ -42,7 +42,7 @@ struct HostProcess {
 struct ProvenIdentity {
     enum class By : std::uint8_t { key, certificate };
     By by = By::key;
-    std::string name;  // of the shared key, or of the certificate's subject: printable, 1 to 255 bytes
+    std::string name;  // the name of the shared key or of the certificate's subject: printable, 1 to 255 bytes
 };
 
 // The shared part of an Addr. Immutable except for the reference count and the shortcuts of the contexts.
@@ -51,25 +51,26 @@ struct AddrBody {
     // Canonical address strings in the peer's order of preference; empty for a connection, and for the name of a
     // process that does not listen.
     std::vector<std::string> endpoints;
-    std::string_view session_scheme;  // of a connection: its transport (static storage); otherwise empty
-    std::string from;                 // of a connection: its source as the transport saw it, for log lines
+    std::string_view session_scheme;  // connections: the scheme of the transport (static storage); otherwise empty
+    std::string from;                 // connections: the source that the transport reported, for log lines
     ContextId context = 0;            // 0 if no context is named
-    // Of a name with endpoints; if false, the peer picks the context (TransportOptions::spread).
+    // Names with endpoints: true if they name a context; if false, the peer picks one (TransportOptions::spread).
     bool names_context = false;
-    ContextId held_by = 0;  // of a connection: the context of this process that accepted it
-    // Of a name: the incarnation that is wanted, 0 for any; of a connection: the one that its other side claims.
+    ContextId held_by = 0;  // connections: the context of this process that accepted it
+    // Names: the incarnation that is wanted, 0 for any. Connections: the incarnation that the other side claims.
     Incarnation incarnation = 0;
     std::uint64_t connection = 0;  // serial number of the connection in this process; 0: this is a name. Never sent
-    std::optional<HostProcess> process;  // of a connection: the process at its other side, if the kernel reports it
-    // Of a connection: the proven identity of its other side, if the transport proves identities.
+    std::optional<HostProcess> process;  // connections: the process at the other side, if the kernel reports it
+    // Connections: the proven identity of the other side, if the transport proves identities.
     std::optional<ProvenIdentity> proven;
-    bool own = false;  // of a connection: this process dialled itself; verified, not claimed by the peer
+    bool own = false;  // connections: this process dialled itself; verified, not claimed by the peer
     std::uint64_t hash = 0;
 
     static constexpr std::size_t shortcuts = 8;
     mutable std::array<Peer*, shortcuts> peers{};  // indexed by context ordinal; see Context::peer
-    // The port that reaches this address, for the contexts of a few ContextOptions::routes, which are the index: routes
-    // << 8 | the index of the port. See Context::route. Any thread.
+    // A cache for Context::route: the port that reaches this address. The contexts that share the number
+    // ContextOptions::routes use the entry `routes % shortcuts`, which holds routes << 8 | the index of the port. Any
+    // thread.
     mutable std::array<std::atomic<std::uint64_t>, shortcuts> routes{};
 };
 
@@ -85,7 +86,7 @@ class Addr {
     ~Addr() { release(); }
 
     // Parses one endpoint, or several endpoints of one peer separated by commas, the preferred one first; "?context=N"
-    // names a context. The address means any incarnation. Does not resolve host names. bad_address: the text does not
+    // names a context. The address matches any incarnation. Does not resolve host names. bad_address: the text does not
     // parse.
     [[nodiscard]] CINNABAR_API static Result<Addr> parse(std::string_view text);
     // Context 0 means that no context is named; use with_context(0) to name context 0.
@@ -100,8 +101,8 @@ class Addr {
                                                          std::optional<HostProcess> process = {},
                                                          std::optional<ProvenIdentity> proven = {});
 
-    // The address of another context of the same process. For a connection the result reaches no context, because
-    // another context has another connection.
+    // The address of another context of the same process. If this address is a connection, the result reaches no
+    // context, because a connection belongs to one context.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
@@ -113,8 +114,8 @@ class Addr {
     [[nodiscard]] std::optional<HostProcess> process() const noexcept {
         return body_ ? body_->process : std::optional<HostProcess>();
     }
-    // The proven identity of the other side of a connection over `tcps` or `ofis`; null for other transports and for
-    // names (a dial proves that the peer is the one that the name asks for). Lives as long as this address.
+    // The proven identity of the other side of a connection over `tcps`, `ofis` or `verbss`; null for other transports,
+    // and for names (a dial fails unless the peer proves to be the one that was named). Lives as long as this address.
     [[nodiscard]] const ProvenIdentity* identity() const noexcept {
         return body_ && body_->proven ? &*body_->proven : nullptr;
     }
@@ -126,7 +127,7 @@ class Addr {
     // As to_string(), for log lines: never fails, and returns "a peer" if out of memory.
     [[nodiscard]] CINNABAR_API std::string log_name() const noexcept;
 
-    // The wire form (docs/wire-format.md, "Addresses"); what is decoded is always a name. decode: `protocol` if
+    // The wire form (docs/wire-format.md, "Addresses"); decode() always returns a name. decode: `protocol` if
     // malformed; at most 8 endpoints of 255 bytes.
     [[nodiscard]] CINNABAR_API std::size_t encoded_bytes() const noexcept;
     CINNABAR_API void encode(ByteWriter& writer) const noexcept;

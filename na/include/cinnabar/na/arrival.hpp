@@ -45,7 +45,7 @@ class Receiver {
     void on_message(bool expected, Arrival& arrival) noexcept {
         expected ? on_expected(arrival) : on_unexpected(arrival);
     }
-    // A put_notify of the peer with this value has completed: all its bytes are in place.
+    // The peer's put_notify with this value has completed: all its bytes are in place.
     virtual void on_notify(Peer& peer, std::uint32_t value) noexcept = 0;
     // `why`: ok for connected and restarted; otherwise what ended the connection (peer_lost, refused, ...).
     virtual void on_peer(Peer& peer, PeerEvent event, Errc why) noexcept = 0;

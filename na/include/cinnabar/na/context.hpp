@@ -49,10 +49,10 @@ class CINNABAR_API Context {
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
-    // Holds the ownership of the context during a scope; costs nothing for ThreadUse::one. For ThreadUse::many it waits
-    // for the present owner, who holds it briefly and never while sleeping. Waiting threads are served in order of
-    // arrival, including those in progress(). Never take it twice in one thread. Inside a Receiver function the thread
-    // owns the context already, and this does nothing.
+    // Holds the ownership of the context during a scope; costs nothing for ThreadUse::one. For ThreadUse::many the
+    // constructor waits for the present owner, which never keeps the ownership for long, or while it sleeps. Waiting
+    // threads are served in order of arrival, including those in progress(). Never nest two in one thread. Inside a
+    // Receiver function, where the thread owns the context already, an Ownership does nothing.
     class Ownership;
 
     // Ends all connections: all posted ops complete with `canceled` inside this call, and later posts return `closed`.
@@ -95,8 +95,8 @@ class CINNABAR_API Context {
     // that owns it. Inside a callback of a `many` context the work is queued, and runs when trigger() ends or earlier.
     // Any thread of a `many` context; the thread of a `one` context.
     void run_owned(WorkItem& work) noexcept;
-    // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits, so that the posts of
-    // many threads are sent together. Null turns this off; `more` must live until it is turned off. Requires: a thread
+    // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits its work, so that the
+    // posts of many threads are sent together. Null turns this off; `more` must live until then. Requires: a thread
     // drives each context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Queues `work` for the owner, who runs it inside progress(); wakes a sleeping owner. Never fails. Any thread, also
@@ -114,8 +114,8 @@ class CINNABAR_API Context {
     // Runs at most `count_max` entries of the completion queue and returns how many it ran; none inside a Receiver
     // function.
     unsigned trigger(unsigned count_max) noexcept;
-    // Call them at the beginning and at the end of a callback that trigger() runs; they return the coarse time. A
-    // callback begins when the previous one ends, so each of several in a row reads the clock only once.
+    // Call these two at the beginning and at the end of a callback that trigger() runs; they return the coarse time.
+    // The end of one callback counts as the beginning of the next, so each callback in a row reads the clock only once.
     [[nodiscard]] TimeUs callback_begins() noexcept;
     TimeUs callback_ends() noexcept;
     [[nodiscard]] bool has_completions() const noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A part of a peer's memory that this process reads and writes by itself, without a message to its owner. The peer's
-// library must have allocated the memory, and its lease must be for that (Transport::keep_to_direct). Thread-safe:
-// threads take turns.
+// library must have allocated the memory, and the peer must have called Transport::keep_to_direct for its lease.
+// Thread-safe: threads take turns.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -14,8 +14,8 @@ namespace cinnabar::na {
 
 enum class DirectOp : std::uint8_t { fetch_add, compare_swap, exchange };
 
-// An operation on an aligned word of the owner's memory. Atomic with respect to the owner's processor, and to that of
-// every process that maps the memory.
+// An operation on an aligned word of the owner's memory. Atomic with respect to the owner and to every other process
+// that maps the memory.
 struct DirectWord {
     DirectOp op = DirectOp::fetch_add;
     std::uint8_t bytes = 8;      // 4 or 8
@@ -24,16 +24,17 @@ struct DirectWord {
     std::uint64_t before = 0;    // set by the operation
 };
 
-// It outlives the session, the context and the transport that it came from. Each operation holds the lease while it
-// moves bytes, so the owner's revocation waits for it, and later ones are refused. Aligned words of 4 and 8 bytes are
-// read and written atomically; other bytes are not. What a completed operation wrote is visible to the owner.
+// A DirectMemory outlives the session, the context and the transport that it came from. Each operation pins the lease
+// while it moves bytes, so the owner's revocation waits for the operation; operations after the revocation are refused.
+// Aligned words of 4 and 8 bytes are read and written atomically; other bytes are not. What a completed operation wrote
+// is visible to the owner.
 //
 // Errors: stale (the lease is revoked; what was read does not count), peer_lost (the session with the owner has ended),
-// too_large (out of bounds), permission (the access was not asked for), invalid_argument (a word that is not aligned).
-// A failed operation on more than direct_step_bytes may have moved some of them.
+// too_large (out of bounds), permission (Port::direct was not called for this kind of access), invalid_argument (a word
+// that is not aligned). A failed operation on more than direct_step_bytes may have moved a part of its bytes.
 class DirectMemory {
   public:
-    // The lease is held for one step.
+    // An operation moves at most this many bytes at a time, and pins the lease anew for each such step.
     static constexpr std::size_t direct_step_bytes = 64 * 1024;
 
     virtual ~DirectMemory() = default;

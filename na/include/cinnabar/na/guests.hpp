@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guests: who may use a lease besides the peer that it is confined to (Lease::guests). Their connections to the owner
-// of the memory are peers of their own, so they are named by what is known of a connection.
+// Guests: decides which other peers may use a lease that is confined to one peer (Lease::guests). A guest has a
+// connection of its own to the owner of the memory, and is recognized by the address of that connection.
 #pragma once
 
 #include <cinnabar/na/addr.hpp>
@@ -13,7 +13,7 @@ class Guests {
     Guests(const Guests&) = delete;
     Guests& operator=(const Guests&) = delete;
 
-    // `addr`: of the peer that sent the key. Any thread; must not block.
+    // `addr`: the address of the peer that sent the key. Any thread; must not block.
     [[nodiscard]] virtual bool include(const Addr& addr) const noexcept = 0;
 
   protected:

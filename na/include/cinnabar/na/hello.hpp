@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Hello: the first 40 bytes of every connection, on every transport that connects (docs/wire-format.md, "Hello").
-// It fits into the private data of an RDMA connection request, and leaves room there for what a transport adds. Pure
-// functions; the bytes are hostile input.
+// It fits into the private data of an RDMA connection request, with room for what a transport adds. Pure functions; the
+// bytes are hostile input.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -32,9 +32,9 @@ struct Hello {
     std::uint8_t reason = 0;              // an Errc; reject only
     std::uint32_t features = 0;           // requested by the sender; none is defined yet
     Incarnation incarnation = 0;          // of the sender
-    Incarnation peer_incarnation = 0;     // that the sender expects of the receiver; 0: any
+    Incarnation peer_incarnation = 0;     // the one that the sender expects the receiver to have; 0: any
     ContextId context = 0;                // of the sender
-    ContextId peer_context = 0;           // of the receiver, as the sender wants; a dial may say any_context
+    ContextId peer_context = 0;           // of the receiver, as wanted by the sender; a dial may say any_context
     std::uint32_t message_bytes_max = 0;  // the largest payload that the sender accepts
     std::uint16_t credits = 0;            // unexpected messages that the sender accepts at once
     std::uint8_t lane = 0;
@@ -43,7 +43,7 @@ struct Hello {
     CINNABAR_API void encode(std::span<std::byte, hello_bytes> out) const noexcept;
     // protocol: wrong magic, unknown kind, zero incarnation, message limit below message_bytes_min, a reason outside of
     // a reject, any_context where a context must be named. unsupported: another version, or an unknown value that must
-    // not be ignored: a feature, an authentication method, a nonzero reserved byte; `out` is filled in all the same,
+    // not be ignored: a feature, an authentication method, a nonzero reserved byte; `out` is filled in even then,
     // because the answer needs it.
     [[nodiscard]] CINNABAR_API static Errc decode(ConstBytes in, Hello& out) noexcept;
 };

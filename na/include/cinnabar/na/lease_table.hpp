@@ -48,27 +48,27 @@ class CINNABAR_API LeaseTable {
     explicit LeaseTable(std::uint32_t leases_max) : slots_(ThreadUse::many, leases_max) {}
 
     [[nodiscard]] Errc grant(Lease& lease) noexcept;
-    // Returns when no access pins the slot. A pin usually lasts for one non-blocking system call; a transport that pins
+    // Blocks until no access pins the slot. A pin usually lasts for one non-blocking system call; a transport that pins
     // for longer calls close() first and waits itself.
     void revoke(Lease& lease) noexcept;
-    // Prevents further pins; returns whether the slot is not pinned now. The lease stays granted until revoke().
+    // Prevents further pins; returns true if the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
-    // Only accesses by this peer, and by lease.guests, are allowed from now on. Once per grant, before any peer has the
-    // key.
+    // From now on only accesses by this peer and by lease.guests are allowed. Call it at most once per grant, before
+    // any peer has the key.
     void confine(const Lease& lease, const Peer& peer) noexcept;
 
-    // For transports that do not block while a closed lease is pinned: the fence of the slot, whether the slot is
-    // pinned, and the function that frees it (instead of revoke()).
+    // For transports that must not block while a closed lease is pinned. After close(), they start the fence of the
+    // slot, check pinned() from time to time, and at last call give_back() instead of revoke().
     [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.made(lease.slot)->fence; }
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     void give_back(std::uint32_t slot) noexcept;
 
     // A right to access a lease during one copy or system call. Check ok() first.
     class Pin;
-    // `by`: the peer that sent the key; null: nobody who is known. If the lease has guests, its address is read: by the
-    // owner of its context. permission: no such lease, revoked, wrong key, confined to others, or access not granted.
-    // too_large: out of bounds.
+    // `by`: the peer that sent the key; null: unknown. Requires: if the lease has guests, the caller owns the context
+    // of `by`, whose address is read. permission: no such lease, revoked, wrong key, confined to others, or access not
+    // granted. too_large: out of bounds.
     [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want,
                           const Peer* by) noexcept;
 

@@ -66,7 +66,7 @@ class Memory {
     Access access_;
 };
 
-// The right of peers who know its key to access a part of a registration. The lender owns it; it must not move while
+// The right to access a part of a registration, for peers that know its key. The lender owns it; it must not move while
 // granted. Grant, describe and revoke: any thread of a `many` context, the owner of a `one` context.
 struct Lease {
     Memory* memory = nullptr;
@@ -81,9 +81,9 @@ struct Lease {
 
     // Runs once inside progress() when the fence is over, if Transport::revoke returned `again`.
     WorkItem fenced;
-    bool fence_failed = false;  // the peer may still write: quarantine the memory (docs/limits.md)
+    bool fence_failed = false;  // the peer may still access the memory: quarantine it (docs/limits.md)
 
-    // Who may use it besides the peer that Transport::confine names, which reads this; null: nobody.
+    // The peers that may use the lease besides the one passed to Transport::confine, which reads this; null: none.
     std::shared_ptr<const Guests> guests;
 
     [[nodiscard]] bool granted() const noexcept { return key != 0; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A buffer for sending: memory that its transport has registered, with the transport's header room hidden in front of
 // the payload. It is taken from a port and given back to the same port: by any thread if the context was opened with
-// ThreadUse::many, only by its owner if with ThreadUse::one. Only the one that took it may use its contents; while a
-// posted op sends it, nobody.
+// ThreadUse::many, only by its owner if with ThreadUse::one. Only its taker may access the contents, and not even the
+// taker while a posted op sends it.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -13,7 +13,7 @@ namespace cinnabar::na {
 class Port;
 
 struct Message : PoolSlot {
-    Port* port = nullptr;          // where it was taken
+    Port* port = nullptr;          // the port that it was taken from
     std::byte* payload = nullptr;  // 8-byte aligned
     std::uint32_t payload_bytes_max = 0;
     std::uint32_t header_room = 0;  // bytes before `payload` that belong to the transport

@@ -31,12 +31,12 @@ struct RemoteMemory {
     std::uint64_t bytes = 0;  // of the whole lease
 };
 
-// The first member, `work`, hands the op over to the owner of the context (Context::post); after the completion the
-// op's owner may use it.
+// Context::post uses the first member, `work`, to hand the op over to the owner of the context; after the completion
+// the op's owner may use `work`.
 struct Op {
     WorkItem work;
-    // Runs once, inside progress(), as the owner of the context. `result` is set before. It may post, and never calls
-    // user code.
+    // Runs once, inside progress(), as the owner of the context. `result` is set before. The function may post, and
+    // never calls user code.
     void (*complete)(Op& self) noexcept = nullptr;
     void* user = nullptr;  // for the poster's use
 

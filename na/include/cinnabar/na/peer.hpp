@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one local context knows of one remote context. The port makes it when an address is first used or a connection
-// is accepted. It outlives connections: after a loss, the next operation dials again. Owner of the context only.
+// What one local context knows of one remote context. The port makes a peer when an address is first used or a
+// connection is accepted. A peer outlives its connections: after a loss, the next operation dials again. Owner of the
+// context only.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -17,8 +18,8 @@ enum class PeerState : std::uint8_t { idle, connecting, connected };
 
 enum class PeerEvent : std::uint8_t {
     connected,  // the Hello was received: limits and features are known
-    // Once per lost connection and once per failed dial; all ops that waited for the peer have completed or are about
-    // to.
+    // Reported once per lost connection and once per failed dial. All ops that waited for the peer have completed or
+    // will complete soon.
     lost,
     restarted,  // a new incarnation answered at the same address; comes between `lost` and `connected`
 };
@@ -43,8 +44,8 @@ class Peer {
     // one. False without a connection, and over every transport but shm.
     [[nodiscard]] bool of_own_user() const noexcept { return of_own_user_; }
     // Why the last dial or connection failed, if the transport knows more than the error code: the predicate of a
-    // sentence about the peer, such as "does not speak TLS 1.3". Static storage, at most 200 characters. Null: it does
-    // not, or there has been another dial since.
+    // sentence about the peer, such as "does not speak TLS 1.3". Static storage, at most 200 characters. Null: the
+    // transport knows no more, or has begun another dial since.
     [[nodiscard]] const char* lost_because() const noexcept { return lost_because_; }
 
     // For the layer above, which must clear it before the last reference is released.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences of leases that were revoked while an access was still under way. Each fence lives in the lease's slot of its
-// transport's table, so that revoking allocates nothing. For plugins; the caller holds the lock that guards the list.
+// Fences of leases that were revoked while an access was still under way. Each fence is stored in the lease table, in
+// the slot of its lease, so that revoking allocates nothing. For plugins; the caller holds the lock that guards the
+// list.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -15,13 +16,13 @@ namespace cinnabar::na {
 struct PendingFence {
     Lease* lease = nullptr;  // null: the fence failed and the lender was told; the slot stays out of use
     std::uint32_t slot = 0;
-    TimeUs until = 0;  // it fails after this time
+    TimeUs until = 0;  // the fence fails after this time
     ListLink<PendingFence> link;
 };
 
 class PendingFences {
   public:
-    // Starts a fence. `fence`: the one that lives in this slot.
+    // Starts a fence. `fence`: the one that is stored in this slot.
     void add(PendingFence& fence, Lease& lease, std::uint32_t slot, TimeUs until) noexcept {
         fence.lease = &lease;
         fence.slot = slot;
@@ -29,8 +30,8 @@ class PendingFences {
         fences_.push_back(fence);
         ++waiting_;
     }
-    // Calls is_over(slot) for each fence, which returns whether all accesses to the slot have ended. Calls ended(lease)
-    // once, when is_over() is true or the time limit has passed, and give_back(slot) when is_over() is true.
+    // For each fence: is_over(slot) returns whether all accesses to the slot have ended. ended(lease) is called once,
+    // when is_over() is true or the time limit has passed; give_back(slot) is called when is_over() is true.
     template <typename IsOver, typename Ended, typename GiveBack>
     void check(TimeUs now, IsOver&& is_over, Ended&& ended, GiveBack&& give_back) noexcept {
         for (PendingFence* fence = fences_.front(); fence;) {

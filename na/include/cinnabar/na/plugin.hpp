@@ -21,9 +21,9 @@ struct PluginInfo {
     std::uint32_t abi = plugin_abi;
     std::string_view scheme;       // "tcp"; static storage
     std::string_view description;  // one line; static storage
-    // Opens the network. The uri has this plugin's scheme and only options from the list below; no limit in `options`
-    // is 0. bad_address, address_in_use, unreachable, unsupported (the machine lacks what the plugin needs; the hint
-    // says what).
+    // Opens the network. Requires: the uri has this plugin's scheme and only options from the list below; no limit in
+    // `options` is 0. bad_address, address_in_use, unreachable, unsupported (the machine lacks what the plugin needs;
+    // the hint says what).
     Result<std::unique_ptr<Transport>> (*open)(const Uri& uri, const TransportOptions& options) = nullptr;
     std::string_view options = {};  // names allowed after '?' in an address: "copy, group"; static storage
 };

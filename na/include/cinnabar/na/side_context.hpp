@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The id of the context of a side loop (hl/side_loop.hpp). A process has at most one per set of transports, so that its
-// peers know the id beforehand: address.with_context(side_context).
+// The id of the context of a side loop (hl/side_loop.hpp). A process has at most one side loop per set of transports,
+// so peers know the id of its context beforehand: address.with_context(side_context).
 #pragma once
 
 #include <cinnabar/na/types.hpp>

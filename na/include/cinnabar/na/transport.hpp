@@ -34,7 +34,7 @@ class PortHost {
     // Completes a posted op: sets its result, releases the reference to its peer, runs op.complete. Never inside
     // post().
     virtual void complete(Op& op, Errc result) noexcept = 0;
-    // The time when the round began: cheap, and at most one round old.
+    // The time when the present round began: cheap to read, and at most one round old.
     [[nodiscard]] virtual TimeUs now_us() noexcept = 0;
     virtual void arm(WheelTimer& timer, TimeUs when) noexcept = 0;
     virtual void disarm(WheelTimer& timer) noexcept = 0;
@@ -45,8 +45,8 @@ class PortHost {
     [[nodiscard]] CINNABAR_API bool watch(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     [[nodiscard]] CINNABAR_API bool watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     CINNABAR_API void unwatch(int fd) noexcept;
-    // Wakes sleeping threads, if there are any. Before this call, publish the work with a sequentially consistent
-    // store, so that a thread that is about to sleep sees it in prepare_wait(). Any thread.
+    // Wakes sleeping threads, if there are any. Before this call, publish the new work with a sequentially consistent
+    // store, so that prepare_wait() of a thread that is about to sleep sees it. Any thread.
     virtual void wake() noexcept = 0;
     // Queues work for the owner of the context. Any thread.
     virtual void submit(WorkItem& work) noexcept = 0;
@@ -98,7 +98,7 @@ class Port {
     // use.
     [[nodiscard]] virtual Errc post(Op& op) noexcept = 0;
     // A fast path for small messages: copies the bytes to where the network takes them, after everything that was
-    // posted before; the caller may reuse them on return. No completion follows; a loss is reported by the peer's
+    // posted before; the caller may reuse its memory on return. No completion follows; a loss is reported by the peer's
     // event. False: not taken, post the message instead: the peer is not connected, something waits ahead of it, there
     // is no room, or the transport has no such path.
     [[nodiscard]] virtual bool send_now(Peer&, OpKind, Tag, ConstBytes) noexcept { return false; }
@@ -115,7 +115,7 @@ class Port {
         return Error(Errc::unsupported);
     }
     // Only with Caps::views. Maps a part of a peer's memory for reads and writes by this process. Errors: as view();
-    // overloaded: the session has its maximum of them.
+    // overloaded: the session already has its maximum number of such mappings.
     [[nodiscard]] virtual Result<std::unique_ptr<DirectMemory>> direct(Peer&, const RemoteMemory&,
                                                                        std::uint64_t /*offset*/,
                                                                        std::uint64_t /*bytes*/, Access) {
@@ -124,8 +124,8 @@ class Port {
 
     // Looks for work once, without blocking, and does a bounded amount of it. Returns how much it did.
     virtual unsigned poll() noexcept = 0;
-    // True while poll() itself reads the descriptors that matter; the context then asks epoll for the others only now
-    // and then.
+    // True while poll() itself reads the busy descriptors; the context then asks epoll for the others only now and
+    // then.
     [[nodiscard]] virtual bool hot() const noexcept { return false; }
     // Sends what was posted since the last poll. Called before poll(), before sleeping, and after another thread
     // posted.
@@ -163,10 +163,10 @@ class Transport {
     [[nodiscard]] virtual const Caps& caps() const noexcept = 0;
     [[nodiscard]] virtual const Limits& limits() const noexcept = 0;
     [[nodiscard]] virtual Incarnation incarnation() const noexcept = 0;
-    // The addresses at which peers can dial it; empty if it does not listen.
+    // The addresses at which peers can dial this transport; empty if it does not listen.
     [[nodiscard]] virtual std::vector<std::string> endpoints() const = 0;
-    // Whether it could dial this endpoint. Never connects, but may make system calls: shm looks the name up on this
-    // host.
+    // Whether this transport could dial the endpoint. Never connects, but may make system calls: shm looks the name up
+    // on this host.
     [[nodiscard]] virtual bool reaches(std::string_view endpoint) const noexcept = 0;
     // The clock of this network; null: the machine's. The simulator has its own.
     [[nodiscard]] virtual TimeSource* clock() noexcept { return nullptr; }
@@ -188,18 +188,19 @@ class Transport {
     // fields. permission: more access than was registered. too_large: all lease slots are in use. Most grants on tcp
     // make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
-    // Makes a lease useless to all peers but this one and lease.guests, even if they have its key. Call it once, before
-    // the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
+    // Restricts a lease to this peer and lease.guests: other peers cannot use it even if they have its key. Call it
+    // once, before the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
-    // Makes a lease useless to peers whose accesses this process carries out: only those that map the memory can use it
-    // (Port::direct). Call it before the key is sent. False, with nothing changed: no peer could map this memory, or
-    // the transport has no Caps::views. Requires: granted.
+    // Restricts a lease to peers that map the memory and access it themselves (Port::direct): this process no longer
+    // carries out accesses for peers. Call it before the key is sent. False, with nothing changed: no peer could map
+    // this memory, or the transport has no Caps::views. Requires: granted.
     [[nodiscard]] virtual bool keep_to_direct(const Lease&) noexcept { return false; }
-    // Revokes a lease. ok: no more bytes are read or written through it. again: that is not true yet; lease.fenced runs
-    // when it is. Requires: granted.
+    // Revokes a lease. ok: no more bytes are read or written through it. again: an access is still in progress;
+    // lease.fenced runs when it has ended. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;
-    // For a lease whose fence failed: whether an access that began before the revocation is known to be still under
-    // way. False: it is over, or it ends with the connection to the peer that the lease was granted to.
+    // For a lease whose fence failed: whether an access that began before the revocation is known to be still in
+    // progress. False: the access is over, or will end at the latest with the connection to the peer that the lease was
+    // granted to.
     [[nodiscard]] virtual bool is_accessed(const Lease&) noexcept { return false; }
     // Writes the key that a peer needs (RemoteMemory::key). If it does not fit, the writer fails.
     virtual void describe(const Lease& lease, ByteWriter& writer) const noexcept = 0;

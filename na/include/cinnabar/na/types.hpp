@@ -18,8 +18,7 @@ using Tag = std::uint64_t;
 
 // Identifies a context within one transport of a process.
 using ContextId = std::uint16_t;
-// In a Hello or an encoded address, stands for no context in particular: the receiving process picks one. No context
-// has this id.
+// In a Hello or an encoded address, means that the receiving process picks a context. No context has this id.
 inline constexpr ContextId any_context = 0xffff;
 
 // A random number, drawn when a transport is opened: tells a restarted process from the one before. 0 means any.
@@ -31,8 +30,8 @@ struct Caps {
     bool ordered = false;     // messages between two contexts arrive in the order of posting
     bool put_notify = false;  // OpKind::put_notify: a 32-bit value arrives after the bytes
     bool atomics = false;     // fetch_add and compare_swap on 8 aligned bytes
-    // Atomics are carried out by the device, and are not atomic with accesses of the owner's processor. If false, the
-    // owner's context carries them out; where `atomics` is false too, only those of hl exist, which are calls to it.
+    // The device carries out atomics, so they are not atomic with respect to the owner's processor. If false, the
+    // owner's context carries them out. If `atomics` is also false, only hl offers atomics, as calls to the owner.
     bool atomics_by_device = false;
     // A put or get may span several of the peer's segments, because the owner resolves offsets.
     bool offset_addressing = false;
@@ -42,9 +41,9 @@ struct Caps {
     // A message without a free receive slot ends the connection, so credits must be respected strictly.
     bool counted_slots = false;
     bool same_host_only = false;  // reaches only processes of this host
-    bool views = false;           // peers can read memory that it allocated in place (Port::view)
+    bool views = false;           // peers can map memory that the transport allocated (Port::view)
     bool proves_peers = false;    // both sides of a connection have proven who they are (Addr::identity)
-    bool confines = false;        // a lease can be good for some peers only (Transport::confine)
+    bool confines = false;        // a lease can be restricted to some peers (Transport::confine)
     // A connected peer can guess the key of memory that was lent to another one: only for networks of trusted peers.
     bool guessable_keys = false;
 };
@@ -55,18 +54,18 @@ struct Limits {
     std::size_t segments_max = 0;         // segments of one registration
     std::size_t op_segments_max = 0;      // local segments that one put or get may touch
     std::size_t lease_key_bytes_max = 0;  // the most that describe() writes for a registration of one segment
-    std::uint32_t rma_inflight_max = 0;   // more puts and gets than this in flight to one peer bring no gain
+    std::uint32_t rma_inflight_max = 0;   // having more puts and gets than this in flight to one peer brings no gain
     std::uint32_t receive_slots = 0;      // received messages that can wait; all credits together must stay below it
     std::uint32_t send_slots = 0;         // messages that may be in flight per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: no limit
-    // The number to which receive_slots may grow with the connections of a context (receive_slots_for); 0: it does not
+    // The limit up to which receive_slots grows with the connections of a context (receive_slots_for); 0: it does not
     // grow.
     std::uint32_t receive_slots_max = 0;
 };
 
-// The number of receive slots of a context with that many connections. Each connection beyond a few adds room for its
-// control messages and some requests: many quiet connections leave room for a busy one, and many busy ones have several
-// requests on their way each, so that these share system calls and are not waited for one by one.
+// The number of receive slots of a context with that many connections. Each connection beyond the first few adds room
+// for its control messages and for some requests. So many quiet connections leave room for a busy one, and each of many
+// busy connections can have several requests on their way, which then share system calls.
 [[nodiscard]] constexpr std::uint32_t receive_slots_for(const Limits& limits, std::uint32_t connections) noexcept {
     constexpr std::uint32_t few = 4;
     constexpr std::uint32_t each_min = 4;
@@ -87,10 +86,10 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
-// How the two sides of a `tcps` or `ofis` connection prove their identity: with a key that both have, or with
-// certificates. All but peer_name are paths of files, which are read when the transport is opened. Files with secrets
-// must belong to this user or root, and others must have no access to them. Each option can also be given in the
-// address that is opened, under the name that its comment begins with.
+// How the two sides of a `tcps`, `ofis` or `verbss` connection prove their identity: with a key that both have, or with
+// certificates. All options but peer_name are paths of files, which are read when the transport is opened. Files with
+// secrets must belong to this user or root, and others must have no access to them. Each option can also be given in
+// the address that is opened, under the name that its comment begins with.
 struct TlsOptions {
     // key: the keys of this side and its peers, one NAME:HEX per line, as `cinnabar key new` makes them. A dial uses
     // the first; an incoming connection may use any.
@@ -100,14 +99,14 @@ struct TlsOptions {
     std::string ca_file;           // ca: PEM, the authorities that are trusted
     // name: the name that certificates of dialled peers must have; empty: the host of their address.
     std::string peer_name;
-    // crl: PEM, revocation lists, one of each authority that signs a certificate in a peer's chain; empty: revocation
-    // is not checked. Certificates of an authority without a list, or with an expired one, are refused.
+    // crl: PEM, one revocation list for each authority that signs a certificate in a peer's chain; empty: revocation is
+    // not checked. Certificates of an authority without a list, or with an expired one, are refused.
     std::string crl_file;
 };
 
 // Options for opening a transport, with the defaults of its limits. A plugin ignores options that it does not use.
 struct TransportOptions {
-    bool listen = false;  // accept peers; otherwise it is reachable only over connections that it dialled
+    bool listen = false;  // accept peers; otherwise peers reach it only over connections that it dialled
     // Incoming connections that name no context go to the context with the fewest connections, so all contexts must be
     // driven. If false, they go to context 0. Not all plugins support it (docs/guide.md, "Several contexts").
     bool spread = false;
@@ -122,7 +121,7 @@ struct TransportOptions {
     Microseconds hello_timeout{2'000'000};  // an incoming connection that sends no greeting is dropped after this
     Microseconds keepalive{10'000'000};     // a dead host is noticed within this time; 0: never
     std::uint64_t seed = 0;                 // sim: seeds all random decisions
-    TlsOptions tls = {};                    // only for tcps and ofis
+    TlsOptions tls = {};                    // only for tcps, ofis and verbss
 };
 
 }  // namespace cinnabar::na

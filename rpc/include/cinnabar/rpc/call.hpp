@@ -51,9 +51,9 @@ using CallDone = void (*)(Call& call, void* user) noexcept;
 using CallId = std::uint64_t;
 inline constexpr unsigned call_slot_bits = 24;
 
-// Which peers may use memory that a call lends: only its target, or its target and some guests (guests.hpp), if the
-// transport can enforce that (na::Caps::confines), or whoever has the descriptor. The target of a call can forward the
-// memory unless it is for the target alone.
+// Which peers may use memory that a call lends. `target`: the target of the call alone; `guests`: the target and some
+// third parties (guests.hpp); `anyone`: every peer that has the descriptor. Only transports with na::Caps::confines
+// enforce the first two. The target may forward the memory, except with `target`.
 enum class Audience : std::uint8_t { target, anyone, guests };
 
 struct CallArgs {
@@ -61,11 +61,11 @@ struct CallArgs {
     ProviderId provider = 0;
     std::uint16_t shape = 0;  // of the argument type; 0: not checked
     // No reply is sent. The call completes when its request was sent, or, if its arguments are large, when the target
-    // has fetched them. A completed one-way call reaches the handler even if this side then closes its context
-    // and the request leaves within Options::leave_max.
+    // has fetched them. After its completion, the call reaches the handler even if this side closes its context,
+    // provided that the request leaves within Options::leave_max.
     bool one_way = false;
-    // Asks the target to report how long it had the request, and records where the time of the call goes here:
-    // Call::times. Requires: Call::began_us is set. Not for one-way calls.
+    // Asks the target to report how long it had the request, and records at this side where the time of the call goes
+    // (Call::times). Requires: Call::began_us is set. Not for one-way calls.
     bool timed = false;
     Sampled sampled = Sampled::yes;  // of the trace, if there is one; passed to the handler in Request::asks
     TimeUs deadline = time_never;    // on the context's clock: Context::deadline_in
@@ -98,9 +98,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
                             const std::shared_ptr<const na::Guests>& guests = nullptr) noexcept;
     [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access,
                                          Audience audience = Audience::target) const noexcept;
-    // Forwards memory that was lent to a request here: writes its descriptor, bound to its owner. Only the owner lends
-    // it, until the owner's call has completed. If this call ends early, its completion waits until its target no
-    // longer uses the memory. As bulk::forward.
+    // Forwards memory that a request has lent to this process: writes its descriptor, bound to the owner of the memory.
+    // The memory stays lent until the owner's call has completed; this call does not prolong that. If this call ends
+    // early, its completion waits until its target no longer uses the memory. Errors: as bulk::forward.
     [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, ByteWriter& writer) noexcept;
 
     // Declares that the arguments contain a handle, which cannot be revoked, through which the target reaches memory of
@@ -133,11 +133,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] Errc result() const noexcept { return use_.result; }
     // When the result was decided: the start of that progress round, on the context's clock.
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
-    // The result that the handler returned; valid until release. For `application`, see app_code and app_text. For
-    // `permission`, app_text names the rule of the target's policy that refused the call. For `overloaded` and
-    // `too_large`, it names the quota that did, if one did, and its caller: a quota of the target's policy, or, if the
-    // call was not sent, of this side's. If no connection was made, it is na::Peer::lost_because of the target, if that
-    // is known.
+    // The result that the handler returned; valid until release. app_code and app_text explain errors. `application`:
+    // both are the handler's. `permission`: app_text names the rule of the target's policy that refused the call.
+    // `overloaded`, `too_large`: if a quota refused the call, app_text names the quota and the caller; it is a quota of
+    // the target's policy, or of this side's policy if the call was not sent. If no connection was made, app_text is
+    // na::Peer::lost_because of the target, or empty if that is not known.
     [[nodiscard]] ConstBytes output() const noexcept { return use_.output; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return use_.output_shape; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return whole_.app_code; }
@@ -155,7 +155,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Where the call was when it ended with `timed_out`, `canceled`, `peer_lost` or `overloaded`.
     [[nodiscard]] CallWaits waits() const noexcept;
     // For an answered call with CallArgs::timed: its times, except for CallTimes::told. False: the answer does not
-    // contain those of the target.
+    // contain the target's times.
     [[nodiscard]] bool times(CallTimes& out) const noexcept {
         if (!has_times()) return false;
         out.made = began_us;
@@ -169,8 +169,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         out.handled_us = in_handler_us_ + out.transfers_us;
         return true;
     }
-    // As parts_of() its times, with `told`, in fewer instructions. False: times() has to be asked. Requires: result()
-    // is ok, and CallArgs::timed.
+    // Does the same as times() followed by parts_of() with `told`, in fewer instructions. False: call these two
+    // instead. Requires: result() is ok, and CallArgs::timed.
     [[nodiscard]] bool usual_parts(TimeUs told, UsualParts& out) const noexcept {
         const TimeUs for_caller = told - ended_us_;
         if (times_ != Times::usual || (for_caller >> usual_time_bits) != 0) [[unlikely]]
@@ -203,10 +203,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     friend class SendQueue;
     friend struct PeerBook;
     enum class State : std::uint8_t { idle, made, queued, sent, pulling, ended };
-    // Which side may free the slot: the caller before forward() and after delivery (outside), the context in between.
+    // Which side may free the slot: before forward() and after delivery (`outside`) the caller, in between the context.
     enum class Phase : std::uint8_t { outside, in_flight, abandoned };
-    // Of a call with args.timed, once it was sent: whether it was sent without being queued, and then, if times came
-    // with the answer, whether its parts are UsualParts.
+    // The state of the times of a call with args.timed. When the call is sent: `asked`, or `asked_late` if it was
+    // queued first. When times have come with the answer: `usual` if they fit UsualParts, otherwise `unusual`.
     enum class Times : std::uint8_t { none, asked, asked_late, usual, unusual };
 
     // The state of the present use of the slot; reset for the next use.
@@ -243,14 +243,15 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         return static_cast<std::uint32_t>(generation_.load(std::memory_order_relaxed));
     }
     [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == uses(); }
-    // A call that was not sent may be in a slot whose last call was timed.
+    // Checks was_sent, because times_ of a call that was not sent may be left from an earlier call in the slot.
     [[nodiscard]] bool has_times() const noexcept { return args.timed && use_.was_sent && times_ >= Times::usual; }
     // When it was sent. Requires: has_times().
     [[nodiscard]] TimeUs left_us() const noexcept {
         return began_us + detail::lower_time(queued_us_) + detail::upper_time(queued_us_) +
                detail::lower_time(sent_us_);
     }
-    // Call once the parts of its time until `ended` are noted: all of them are part of that time.
+    // Call when all parts of the call's time until `ended` are recorded. No part is longer than the whole, so the limit
+    // is checked for the whole alone.
     void times_came(TimeUs ended) noexcept {
         const bool usual = queued_us_ == 0 && ((ended - began_us) >> usual_time_bits) == 0;
         times_ = usual ? Times::usual : Times::unusual;
@@ -289,8 +290,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     Times times_ = Times::none;    // may be that of an earlier use of the slot
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    // When it was queued, if queued_use_ is uses(). If has_times(): connecting, for_credit. That is the first of the
-    // four words for the parts of its time but for the last one, two in each, the first one in the lower half. Space of
+    // When the call was queued, if queued_use_ is uses(). If has_times(), these 64 bits hold the parts `connecting` and
+    // `for_credit` of the call's time instead, and the later parts, except for_caller, are in sent_us_, for_credit_us_,
+    // in_handler_us_ and noted_opened_us_. A 64-bit field holds two parts, the earlier one in the lower half. Fields of
     // their own would lengthen the call by a cache line.
     TimeUs queued_us_ = 0;
     WorkItem cancel_work_;  // queued while cancel_generation_ is not 0
@@ -303,7 +305,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // a copy of the reply in place of reply_, when too many replies are kept
     std::uint32_t reply_copy_bytes_ = 0;
-    // Placed here to fill a gap. Valid only if queued_use_ or noted_use_ says so (below).
+    // Placed here to fill a gap. The first two are valid only if noted_use_ is uses(), the third only if queued_use_
+    // is.
     std::uint16_t noted_ahead_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
     CallPhase queued_for_ = CallPhase::unknown;
@@ -313,17 +316,20 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
 
-    // When it was sent, if args.timed, or if it was queued and sent. If has_times(): queued, wire_there.
+    // When the call was sent; set if args.timed, or if the call was queued first. If has_times(): the parts `queued`
+    // and `wire_there`.
     TimeUs sent_us_ = 0;
-    // How long it waited for a credit, if args.timed and it was queued and sent. If has_times(): for_handler.
+    // How long the call waited for a credit; set if args.timed and it was queued first. If has_times(): the part
+    // `for_handler`.
     std::uint32_t for_credit_us_ = 0;
-    std::uint32_t in_handler_us_ = 0;  // if has_times()
-    // When its connection was made; time_never: it had none. Valid only if noted_use_ says so (below). If has_times():
-    // in_transfers, wire_back.
+    std::uint32_t in_handler_us_ = 0;  // if has_times(): the part `in_handler`
+    // When the call's connection was made; time_never: it had none. Valid only if noted_use_ is uses(). If has_times():
+    // the parts `in_transfers` and `wire_back`.
     TimeUs noted_opened_us_ = 0;
 
-    // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. If queued_use_, or
-    // noted_use_, is not uses(), the values are left from an earlier use of the slot.
+    // The value of uses() when a call was last queued, and when one last ended early. Fields about these two events are
+    // recorded only then, so that other calls do not pay for them. If queued_use_ (or noted_use_) is not uses(), those
+    // fields are left from an earlier use of the slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
 };

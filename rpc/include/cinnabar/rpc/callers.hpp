@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of callers, as used in rules.
 //
-//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps, ofis); NAME* matches any ending
+//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps, ofis, verbss); NAME*: any ending
 //     uid:N, gid:N         a process of this user or group on this host, as reported by the kernel (shm)
 //     proven               a caller that has proven any key or certificate
 //     local                a process whose user the kernel reports
@@ -21,8 +21,9 @@
 
 namespace cinnabar::rpc {
 
-// The name of a caller for logs and accounts. If it is proven: "key:ann", "cert:ann", "uid:1000". Otherwise the address
-// from which the connection came ("tcp://10.0.0.5:41234"), or the address that was dialled. "own": this process.
+// The name of a caller for logs and accounts. If its identity is proven: "key:ann", "cert:ann", "uid:1000". Otherwise
+// the address from which the connection came ("tcp://10.0.0.5:41234"), or the address that was dialled. "own": this
+// process.
 [[nodiscard]] CINNABAR_API std::string caller_name(const na::Addr& source);
 // Whether the caller is this process itself.
 [[nodiscard]] CINNABAR_API bool is_own_process(const na::Addr& source) noexcept;
@@ -42,8 +43,8 @@ class CINNABAR_API NamePattern {
 
 class CINNABAR_API Callers {
   public:
-    // Parses the words listed above. invalid_argument: the list is empty, or a word is unknown, which is then the
-    // subject.
+    // Parses the words listed above. invalid_argument: the list is empty, or a word is unknown (it is the subject of
+    // the error).
     [[nodiscard]] static Result<Callers> of(std::span<const std::string> words);
     // Any thread.
     [[nodiscard]] bool include(const na::Addr& source) const noexcept;

@@ -44,10 +44,10 @@ class CINNABAR_API Context {
     void set_policy(std::shared_ptr<const Policy> policy) noexcept;
 
     // Asks the peer at this address to close its connection, if neither side uses it and nothing has arrived on it for
-    // `quiet`; otherwise does nothing. No call is lost: those that are made meanwhile are sent on the next connection.
-    // A transfer counts as a use, but one without a call to the peer that begins before the peer has answered may end
-    // with peer_lost. For peers that will not be called soon again, where connections are too many. Any thread; waits
-    // for the owner.
+    // `quiet`; otherwise does nothing. No call is lost: calls that are made meanwhile are sent on the next connection.
+    // A transfer in progress counts as use; but a transfer that belongs to no call to the peer may end with peer_lost
+    // if it begins before the peer has answered. Meant for peers that will not be called again soon, when there are too
+    // many connections. Any thread; waits for the owner.
     void ask_to_leave(const na::Addr& peer, Microseconds quiet) noexcept;
 
     // As in na::Context.
@@ -55,8 +55,8 @@ class CINNABAR_API Context {
     unsigned trigger(unsigned count_max) noexcept;
     // Runs the handlers of urgent requests that have arrived (Handler::urgent). Any thread.
     void run_urgent() noexcept;
-    // As progress() without a timeout, for a thread beside the one that runs the handlers: Handler::on_arrival has no
-    // effect, so that two handlers never run at once. Functions of transfers (TransferArgs) may run.
+    // As progress() without a timeout, for a second thread beside the one that runs the handlers: it ignores
+    // Handler::on_arrival, so that two handlers never run at once. Functions of transfers (TransferArgs) may run.
     void progress_beside() noexcept;
     [[nodiscard]] int wait_fd() const noexcept;
     [[nodiscard]] bool prepare_wait() noexcept;
@@ -92,13 +92,13 @@ class CINNABAR_API Context {
         std::uint32_t replies_unsent = 0;  // replies to peers that were not sent yet
     };
     [[nodiscard]] Counts counts();
-    // Fill `out` starting at `cursor`, advance `cursor`, and return the number of entries. A page may be shorter than
-    // `out` although more follow, because each call takes a bounded number of steps. Any thread, but not inside a
-    // function that owns the context.
+    // These fill `out` starting at `cursor`, advance `cursor`, and return the number of entries. They may return fewer
+    // entries than fit although more follow, because each call takes a bounded number of steps. Any thread, but not
+    // inside a function that owns the context.
     unsigned look_at_peers(LookCursor& cursor, std::span<PeerSnapshot> out) noexcept;
     unsigned look_at_calls(LookCursor& cursor, std::span<CallSnapshot> out) noexcept;
-    // The times of the calls that were made to this address. False: none was timed since the connection was made. Looks
-    // at all peers. Any thread, as above.
+    // Finds the times of the calls to this address. False: no call was timed since the connection was made. Searches
+    // all peers. Any thread, but not inside a function that owns the context.
     [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;
     // As above, without a search, for a peer that look_at_peers() has just found; false also if it is gone.
     [[nodiscard]] bool peer_times(const PeerSnapshot& of, PeerTimes& out) noexcept;

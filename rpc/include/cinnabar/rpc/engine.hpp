@@ -55,8 +55,8 @@ class CINNABAR_API Engine {
     // use it.
     [[nodiscard]] na::Addr self_addr() const;
     [[nodiscard]] const std::vector<std::shared_ptr<na::Transport>>& transports() const noexcept;
-    // The largest encoded arguments and result that fit in a message of every transport; larger ones are transferred in
-    // bulk. A peer with smaller messages may reduce this further.
+    // The largest size of encoded arguments, and of an encoded result, that fits in a message of every transport;
+    // larger ones are transferred in bulk. For a peer with smaller messages, the size is smaller.
     [[nodiscard]] std::size_t input_bytes_eager() const noexcept;
     [[nodiscard]] std::size_t output_bytes_eager() const noexcept;
 
@@ -64,8 +64,9 @@ class CINNABAR_API Engine {
     // (bulk/far_lender.hpp). Any thread. exists: the program itself serves a call of that name.
     [[nodiscard]] Result<std::shared_ptr<bulk::FarLender>> far_lender();
 
-    // New requests are answered with `shutting_down`, and new calls fail with `closed`; those in progress continue. Any
-    // thread. Then drive the contexts until their counts show no calls and no requests, or a time limit has passed.
+    // From now on, new requests are answered with `shutting_down`, and new calls fail with `closed`; requests and calls
+    // in progress continue. Any thread. Then drive the contexts until their counts show no calls and no requests, or a
+    // time limit has passed.
     void drain() noexcept;
     [[nodiscard]] bool draining() const noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Guests: third parties who may use memory that is lent to a call, besides its target. The owner of the memory names
-// them; whoever else has the descriptor gets `permission`, where the owner checks each access (na::Caps::confines).
-// Immutable: any thread, and any number of calls at once.
+// them; any other peer that has the descriptor gets `permission`, if the transport lets the owner check each access
+// (na::Caps::confines). Immutable: any thread, and any number of calls at once.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -20,12 +20,13 @@ namespace cinnabar::rpc {
 
 class CINNABAR_API Guests final : public na::Guests {
   public:
-    static constexpr std::size_t names_max = 1'024;  // of callers and connections together
+    static constexpr std::size_t names_max = 1'024;  // the maximum number of callers and connections together
 
-    // `callers`: in the syntax of callers.hpp, such as "cert:storage-*", "key:ann" or "uid:1000". `connections`: peers
-    // that have connected to this process, as a handler sees them (Request::source()); each is good for this
-    // connection alone. invalid_argument: nobody is named, a word is unknown, which is then the subject, or a peer is
-    // one that this process dials: it comes to the memory by a connection of its own. too_large: names_max.
+    // `callers`: in the syntax of callers.hpp, such as "cert:storage-*", "key:ann" or "uid:1000". `connections`: the
+    // addresses of peers that have connected to this process, as handlers get them from Request::source(); each names
+    // that one connection alone. invalid_argument: nobody is named; a word is unknown (the subject of the error); or a
+    // peer is one that this process dials, because that peer would access the memory over another connection.
+    // too_large: names_max.
     [[nodiscard]] static Result<std::shared_ptr<const Guests>> of(const std::vector<std::string>& callers,
                                                                   std::vector<na::Addr> connections = {});
     [[nodiscard]] bool include(const na::Addr& addr) const noexcept override;

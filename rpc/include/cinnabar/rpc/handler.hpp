@@ -26,8 +26,8 @@ struct Handler {
     // call detach() first.
     bool on_arrival = false;
     // Requests wait in a queue of their own, which trigger() and Context::run_urgent() empty. So a handler that holds
-    // trigger() does not delay them, except for those whose arguments are so large that they are pulled. Requires:
-    // on_arrival is set, too; it then has no other effect.
+    // trigger() does not delay them, except for requests whose arguments are so large that they are pulled. Requires:
+    // on_arrival is set, too, which has no effect of its own then.
     bool urgent = false;
     // Each request carries a key that the handler checks, so the policy is not consulted.
     bool by_key = false;

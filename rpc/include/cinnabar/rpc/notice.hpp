@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waits for the notification that follows the data of a peer's push (bulk::TransferArgs::notify). expect() assigns a
-// value, which must be sent to the peer in a call. The notification arrives once; from any other peer it is ignored.
+// value, which must be sent to the peer in a call. The notification arrives once; a notification with this value from
+// any other peer is ignored.
 //
 // Threads: only one thread at a time may use a notice, counting the thread that triggers the context. The notice must
 // live until it is over.
@@ -29,9 +30,9 @@ class CINNABAR_API Notice {
     Notice(const Notice&) = delete;
     Notice& operator=(const Notice&) = delete;
 
-    // `from`: the source of a request. `done` runs once, from trigger(); then the notice is over and may be expected
-    // again. overloaded: 65,536 notices are expected in this context, or out of memory. closed: the context closes.
-    // Requires: not expected. Do not call inside progress().
+    // `from`: the peer, as the source of a request. `done` runs once, from trigger(); then the notice is over, and
+    // expect() may be called again. overloaded: 65,536 notices are expected in this context, or out of memory. closed:
+    // the context closes. Requires: not expected. Do not call inside progress().
     [[nodiscard]] Errc expect(Context& context, const na::Addr& from, Function done, void* user) noexcept;
     // Ends the wait with `why`, unless the notification has arrived. Do not call inside progress().
     void close(Errc why) noexcept;

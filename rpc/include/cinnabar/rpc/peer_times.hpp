@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histograms of the times of the answered calls to one peer that were timed (CallArgs::timed): of each part until the
-// answer came, and of the whole. Buckets are at most half of their values wide.
+// Histograms of the times of calls to one peer that were timed (CallArgs::timed) and answered: one for each part of the
+// time until the answer came, and one for the whole. The width of a bucket is at most half of the values in it.
 #pragma once
 
 #include <cinnabar/base/log_linear.hpp>

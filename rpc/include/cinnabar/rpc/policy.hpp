@@ -15,7 +15,7 @@
 //
 // A quota is also a line. It limits how many requests each matching caller may have with handlers at a time, over all
 // its connections with all contexts of the engine (hl::Node has one engine). The first quota that matches a caller
-// applies; one more request is answered `overloaded`, and the text says which quota of whom was reached, and when to
+// applies. A request beyond it is answered `overloaded`, and the text names the quota and the caller, and says when to
 // call again. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
 // otherwise by its connection.
 //
@@ -26,19 +26,19 @@
 //
 // Three further numbers are optional, and '-' stands for no limit:
 //
-//   bytes        that these requests hold: large arguments and results, which do not fit in a message, and decoded
+//   bytes        held by these requests: large arguments and results, which do not fit in a message, and decoded
 //                arguments (Request::charge_memory()). Large arguments over this limit are not fetched: their request
 //                is answered `overloaded`. A result over this limit ends its call with `overloaded`.
 //   leases       pieces of memory that are lent to the caller at a time: each large result, until the caller has
-//                fetched it; and what calls to the caller lend, which are mostly calls back: each Bulk that does not
-//                fit in its descriptor, each large argument, each window of a transfer of far memory. Memory that stays
-//                in quarantine counts until the quarantine ends. A result over this limit ends its call with
+//                fetched it; and memory lent by calls to the caller, which are mostly calls back: each Bulk that does
+//                not fit in its descriptor, each large argument, each window of a far memory transfer. Memory that
+//                stays in quarantine counts until the quarantine ends. A result over this limit ends its call with
 //                `overloaded`; a call to the caller that would lend more ends with `overloaded` and is not sent.
-//   lent bytes   of these pieces of memory.
+//   lent bytes   the size of these pieces of memory together.
 //
-// What alone is more than the quota's bytes, or lent bytes, is `too_large`: it is in vain to try that again.
+// A request or result that alone exceeds the quota's bytes or lent bytes is `too_large`: trying it again is in vain.
 //
-// Memory that is shared by tokens (hl/share.hpp) is lent to nobody in particular. Operations on it are requests.
+// Memory that is shared by tokens (hl/share.hpp) does not count as lent to a caller. Operations on it are requests.
 //
 // A peer that this process has dialled is identified by the address that was dialled, whatever it proves: a quota
 // matches it by `dialled` or `anyone`.
@@ -96,9 +96,9 @@ class CINNABAR_API Policy {
         std::uint64_t lent_bytes_max = 0;  // 0: no limit
     };
 
-    // Called when a caller first calls an RPC on a connection, and for each call that a rule has refused, or to which a
-    // quota has refused something: at most a hundred at once of either kind, then ten per second. Runs from trigger(),
-    // like handlers, and must be short. May be empty.
+    // Called when a caller first calls an RPC on a connection, and each time that a rule refuses a call or a quota
+    // refuses something to a call. Events of allowed and of refused calls are each limited to a hundred at once, then
+    // ten per second. Runs from trigger(), like handlers, and must be short. May be empty.
     using Audit = std::function<void(const AuditEvent&)>;
 
     // invalid_argument: a rule is empty, or a word is unknown, which is the subject; too_large.
@@ -107,7 +107,7 @@ class CINNABAR_API Policy {
     // The subject of an error is `place` followed by the number of the line.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> parse(std::string_view text, Audit audit = {},
                                                                      const std::string& place = "line");
-    // Also the errors of read_rules (rule_lines.hpp): nobody else may be able to write the file.
+    // Also the errors of read_rules (rule_lines.hpp), which refuses a file that others can write to.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> load(const std::string& path, Audit audit = {});
     ~Policy();
 

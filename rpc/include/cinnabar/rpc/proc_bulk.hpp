@@ -30,14 +30,14 @@ class Bulk {
     static constexpr bool proc_borrows = true;               // when decoded, points into the message
 
     Bulk() = default;
-    // Origin. The target may access the memory as the region allows, or only as `access` says.
+    // At the origin. The target may access the memory as the region allows, or only as `access` says.
     Bulk(bulk::Region region) : region_(std::move(region)) {
         if (region_) access_ = region_.access();
     }
     Bulk(bulk::Region region, na::Access access) : region_(std::move(region)), access_(access) {}
-    // Origin. Lets any holder of the descriptor use the memory, for as long as it is lent.
+    // At the origin. Lets any holder of the descriptor use the memory, for as long as it is lent.
     void set_forwardable() noexcept { audience_ = Audience::anyone; }
-    // Origin. Lets the target, and these third parties alone, use the memory for as long as it is lent.
+    // At the origin. Lets only the target and these third parties use the memory, for as long as it is lent.
     void set_guests(std::shared_ptr<const Guests> guests) noexcept {
         audience_ = Audience::guests;
         guests_ = std::move(guests);
@@ -48,9 +48,9 @@ class Bulk {
     [[nodiscard]] na::Access access() const noexcept { return region_ ? access_ : remote_.access(); }
     // Origin.
     [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
-    // Target; valid as long as the request's input.
+    // At the target; valid as long as the request's input.
     [[nodiscard]] const bulk::RemoteRegion& remote() const noexcept { return remote_; }
-    // Target: the request that the memory came with. Null at the origin.
+    // At the target, the request that the memory came with; null at the origin.
     [[nodiscard]] Request* request() const noexcept { return request_; }
 
     template <class P>

@@ -23,8 +23,8 @@ namespace cinnabar::rpc {
 template <class T>
 struct Codec;
 
-// The maximum nesting of containers and std::unique_ptr, for encoding as well as decoding, so that nothing is sent that
-// cannot be decoded.
+// The maximum nesting of containers and std::unique_ptr. It applies to encoding, too, so that everything that is sent
+// can be decoded.
 inline constexpr std::uint32_t proc_depth_max = 64;
 
 // Limits the memory that decoding one message may allocate, in addition to the message itself: hostile bytes can encode

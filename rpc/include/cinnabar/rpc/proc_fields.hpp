@@ -98,9 +98,9 @@ consteval std::size_t initializers_after() {
             return initializers_after<T, Before, Low, middle>();
     }
 }
-// If the braces of a C array are left out, it takes one initializer per element, so the number of initializers is not
-// the number of fields. `{}` initializes a whole field of any type; the number of initializers that T accepts after it
-// tells where the next field begins.
+// Counts fields. T can accept more initializers than it has fields, since a C array takes one per element if its braces
+// are left out. But `{}` initializes a whole field of any type, so the number of initializers that T accepts after a
+// `{}` tells where the next field begins.
 template <class T, std::size_t Total, std::size_t Before = 0>
 consteval std::size_t field_count_from() {
     if constexpr (Before >= Total)
@@ -215,9 +215,9 @@ struct AnyArchive {
     template <class T>
     AnyArchive& operator>>(T&&);
 };
-// Types with a serialize or save function, which defines their encoding. Such a type is no plain aggregate, even where
-// the bridge that calls these functions (cereal.hpp) is not included; otherwise two parts of a program could encode it
-// differently.
+// Types with a serialize or save function, which defines their encoding. Such a type does not count as a plain
+// aggregate, even in files that do not include the bridge that calls these functions (cereal.hpp); otherwise two parts
+// of a program could encode it differently.
 template <class T>
 concept SerializesItself = requires(T& value, AnyArchive& archive) {
     value.serialize(archive);

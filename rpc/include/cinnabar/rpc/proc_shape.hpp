@@ -8,8 +8,8 @@
 
 namespace cinnabar::rpc {
 
-// Not checked: for calls and peers that do not use proc. Also the shape of a record without fields, which any record
-// extends.
+// The shape that matches every other, for calls and peers that do not use proc. It is also the shape of a record
+// without fields, which any record extends.
 inline constexpr std::uint16_t shape_any = 0;
 
 namespace detail {

@@ -40,7 +40,7 @@ consteval std::size_t steps_back(TypeList<Seen...>) {
     return steps;
 }
 
-// `Seen` are the types that enclose T. A type that contains itself is hashed as that number of steps.
+// `Seen` are the types that enclose T. Where a type occurs inside itself, the number of steps back to it is hashed.
 template <class T, class... Seen>
 constexpr void add_shape(ShapeHash& hash, TypeList<Seen...>) {
     constexpr std::size_t back = steps_back<T>(TypeList<Seen...>{});

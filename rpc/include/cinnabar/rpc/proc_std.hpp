@@ -35,7 +35,7 @@ template <class T>
 struct SequenceTraits {
     static constexpr Kind kind{'s'};
     using Parts = TypeList<T>;
-    // Otherwise a message could announce four billion elements that take no bytes.
+    // An element takes at least one byte; otherwise a short message could announce four billion elements.
     static constexpr bool allowed = Codec<T>::min_size > 0;
     static constexpr std::size_t min_size = sizeof(std::uint32_t);
     static constexpr bool fixed = false;

@@ -14,10 +14,10 @@ enum class QuotaLimit : std::uint8_t { none, requests, bytes, leases, lent_bytes
 struct QuotaRefusal {
     QuotaLimit limit = QuotaLimit::none;  // none: no quota has refused
     std::uint64_t asked = 0;              // how much more the caller needed
-    std::uint64_t held = 0;               // how much it had at that moment
+    std::uint64_t held = 0;               // how much the caller had at that moment
     std::uint64_t most = 0;               // how much the quota allows
 
-    // too_large: it is in vain to try again, since the quota allows less than that at any time.
+    // too_large: trying again is in vain, since the quota never allows that much.
     [[nodiscard]] Errc code() const noexcept { return asked > most ? Errc::too_large : Errc::overloaded; }
 };
 

@@ -62,8 +62,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
         if (asks_.timed()) [[unlikely]]
             handler_us_ = now;
     }
-    // For the layer above: records when the handler ended. If it is not called, the clock is read once more when a
-    // reply with times is written.
+    // For the layer above: records when the handler ended. Without this call, writing a reply with times reads the
+    // clock once more.
     void ends(TimeUs now) noexcept {
         if (asks_.timed()) [[unlikely]]
             ended_us_ = now;
@@ -76,8 +76,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // The peer that sent the request, for bulk::TransferArgs::connected: memory lent with this call was made known only
     // to that connection. Owner of the context only.
     [[nodiscard]] na::Peer& peer() const noexcept;
-    // Whether the kernel reports that the caller is a process of the same user on this host, which only shm can tell.
-    // False after the connection has ended. Any thread.
+    // Whether the kernel reports that the caller is a process of the same user on this host. False over all transports
+    // but shm, and after the connection has ended. Any thread.
     [[nodiscard]] bool from_own_user() const noexcept;
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never if the origin set none.
@@ -99,9 +99,10 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool input_stays() const noexcept { return !arriving_ && !holds_slot(); }
 
     // Charges the caller for the memory of decoded arguments, until the request is freed, within
-    // Options::decoded_bytes_max. too_large: more than one peer may ever use. overloaded: the memory is in use by other
-    // peers or by other requests of this one, or the caller's quota does not allow that much now. If the quota never
-    // allows that much, the error is too_large. respond_error() without a text then tells the caller about the quota.
+    // Options::decoded_bytes_max. too_large: a single peer may never use that much. overloaded: the memory is in use by
+    // other peers or by other requests of this one, or the caller's quota does not allow that much now. If the quota
+    // never allows that much, the error is too_large. respond_error() without a text then tells the caller about the
+    // quota.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
     // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
@@ -123,8 +124,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // runs when the reply was sent, and keeps the request until then; it does not run if the context is closed.
     void respond(std::size_t output_bytes, std::uint16_t shape = 0, SentFunction sent = nullptr,
                  void* user = nullptr) noexcept;
-    // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent. Without
-    // either, `overloaded` and `too_large` say which quota has refused bytes that this request asked for, if one has.
+    // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent. If
+    // neither is given for `overloaded` or `too_large`, the text names the quota that has refused bytes to this
+    // request, if one has.
     void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
     [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
 
@@ -240,15 +242,16 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool arriving_ = false;      // its handler runs on arrival, inside progress() (on_arrival.cpp)
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
-    // The time when its handler began, with the lowest bit set; before that, the time when it arrived, with the lowest
-    // bit clear. In units of 1,024 microseconds. Placed here to fill a gap.
+    // When the handler began (lowest bit set) or, before that, when the request arrived (lowest bit clear), in units of
+    // 1,024 microseconds. Placed here to fill a gap.
     std::atomic<std::uint32_t> since_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // uninitialized until it is used
     TraceContext trace_;
     TimeUs came_us_ = 0;     // arrival time, if timed or traced
     TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
     TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or not reported
-    // If timed: for how long transfers were in progress until now, and since when some are, while there are any.
+    // If timed. The first: for how long transfers were in progress before the present ones. The second: since when the
+    // present ones are in progress.
     TimeUs transfers_us_ = 0;
     TimeUs transfers_since_us_ = 0;
 

@@ -35,8 +35,8 @@ inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase:
 // A text for people, for example "waiting for a credit".
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPhase phase) noexcept;
 
-// Where the next page begins; by default at the start. Entries that are added or removed between two pages may be
-// missed.
+// Where the next page begins; a default-constructed cursor begins with the first entry. Entries that are added or
+// removed between two pages may be missed.
 struct LookCursor {
     std::uint32_t peer = 0;
     std::uint32_t item = 0;  // the next item of that peer; after the last peer, the next slot of calls
@@ -55,15 +55,15 @@ struct PeerSnapshot {
     std::uint32_t calls_sent = 0;      // waiting for an answer
     std::uint32_t requests = 0;        // requests of the peer that are here
     std::uint32_t replies_unsent = 0;  // replies to the peer that were not sent yet
-    std::uint64_t large_bytes = 0;     // of large values of its requests, and of results that are pulled from it
+    std::uint64_t large_bytes = 0;     // of large values of the peer's requests, and of results pulled from it
     std::uint64_t decoded_bytes = 0;   // of the decoded arguments of its requests
-    // Since this context knows the peer: messages with their headers, and what transfers of this side have moved. What
-    // the peer itself reads or writes in lent memory is counted there.
+    // Bytes since this context knows the peer: of messages with their headers, and of transfers by this side. Bytes
+    // that the peer itself reads or writes in lent memory are counted at the peer.
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     std::uint32_t timed = 0;  // calls that were timed and answered (CallArgs::timed)
-    CallParts parts_us{};     // sums over them
-    TimeUs p50_us = 0;        // quantiles of their whole time until the answer
+    CallParts parts_us{};     // sums over these calls
+    TimeUs p50_us = 0;        // quantiles of the whole time of these calls until the answer
     TimeUs p99_us = 0;
     std::uint32_t book = 0;  // for Context::peer_times()
     TimeUs heard_us = 0;     // when its last message arrived, on the context's clock; 0: never

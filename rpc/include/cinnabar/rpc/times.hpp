@@ -17,7 +17,7 @@ namespace cinnabar::rpc {
 struct TargetTimes {
     std::uint32_t waited_us = 0;     // until its handler began, or it was answered without one
     std::uint32_t handled_us = 0;    // from then until the answer was written
-    std::uint32_t transfers_us = 0;  // of these, while at least one transfer of the request was in progress
+    std::uint32_t transfers_us = 0;  // the part of handled_us in which transfers of the request were in progress
     TimeUs came_us = 0;              // when it arrived, counted from when the connection was made
 };
 
@@ -27,10 +27,10 @@ struct CallTimes {
     TimeUs left = 0;
     TimeUs answered = 0;
     TimeUs told = 0;                  // when its callback ran
-    std::uint32_t connecting_us = 0;  // of the time until it left
-    std::uint32_t for_credit_us = 0;  // of that time, too
-    std::uint32_t there_us = 0;       // of the time on the wire
-    std::uint32_t waited_us = 0;      // as the target reports
+    std::uint32_t connecting_us = 0;  // the part of the time until `left` that it waited for a connection
+    std::uint32_t for_credit_us = 0;  // the part of the time until `left` that it waited for a credit
+    std::uint32_t there_us = 0;       // the part of the time on the wire that the request took
+    std::uint32_t waited_us = 0;      // this and the next two: reported by the target (TargetTimes)
     std::uint32_t handled_us = 0;
     std::uint32_t transfers_us = 0;
 };
@@ -57,11 +57,11 @@ namespace detail {
 enum class CallPart : std::uint8_t {
     connecting,    // from creation until its connection was made
     for_credit,    // waiting for a credit
-    queued,        // until it left this node, otherwise: for the owner of the context, a reply slot, room to send
-    wire_there,    // until it arrived at the target; how that is told from the way back: rpc/src/one_way_delay.hpp
+    queued,        // until it left this node: waiting for the owner of the context, a reply slot, or room to send
+    wire_there,    // until it arrived at the target; rpc/src/one_way_delay.hpp tells this from the way back
     for_handler,   // at the target, until its handler started, with the transfer of large arguments
-    in_handler,    // at the target, until the answer was written, without transfers
-    in_transfers,  // of that time, while at least one transfer of the request was in progress
+    in_handler,    // at the target, until the answer was written, while it had no transfer in progress
+    in_transfers,  // the same, while it had a transfer in progress
     wire_back,     // until the answer arrived, with the transfer of a large result
     for_caller,    // at the caller, from the arrival of the answer to the callback
 };
@@ -71,9 +71,9 @@ inline constexpr std::size_t call_parts = static_cast<std::size_t>(CallPart::for
 
 using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
 
-// The parts of a call that found its connection made and a credit at hand, as most calls do, and lasted less than
-// 2^24 us: all parts from `queued` on, of 32 bits, two in each word, the first one in the lower half, and one more of
-// no time. The parts before `queued` are zero.
+// The parts of a call that found its connection made and a credit available, as most calls do, and took less than 2^24
+// us. The parts before `queued` are zero, and left out. The other seven take 32 bits each, two to a word, the earlier
+// one in the lower half; the last half word is zero.
 using UsualParts = std::array<TimeUs, 4>;
 inline constexpr std::size_t usual_parts_begin = static_cast<std::size_t>(CallPart::queued);
 inline constexpr unsigned usual_time_bits = 24;
@@ -85,19 +85,20 @@ inline constexpr unsigned usual_time_bits = 24;
 
 namespace detail {
 
-// As parts_of(), for times that do not fit into each other.
+// As parts_of(), for times that contradict each other.
 [[nodiscard]] CINNABAR_API CallParts cut_parts_of(const CallTimes& times) noexcept;
 
 }  // namespace detail
 
-// If the target, or what was recorded here, claims more time than there was, the excess is ignored.
+// Divides the time of a call into its parts. If the target reports, or this side has recorded, more time than there
+// was, the excess is ignored.
 [[nodiscard]] inline CallParts parts_of(const CallTimes& times) noexcept {
     const TimeUs queued = times.left - times.made - times.connecting_us - times.for_credit_us;
     const TimeUs in_handler = TimeUs{times.handled_us} - times.transfers_us;
     const TimeUs back = times.answered - times.left - times.waited_us - times.handled_us - times.there_us;
     const TimeUs for_caller = times.told - times.answered;
-    // A difference below zero is a very large number. If none is, the parts add up to the whole without an overflow,
-    // and nothing has to be cut.
+    // The differences are unsigned, so one that is below zero is a very large number. If there is none, the parts add
+    // up to the whole without an overflow, and none has to be cut.
     if (times.told < times.made || ((queued | in_handler | back | for_caller) >> 61) != 0) [[unlikely]]
         return detail::cut_parts_of(times);
     return {times.connecting_us, times.for_credit_us, queued, times.there_us, times.waited_us,

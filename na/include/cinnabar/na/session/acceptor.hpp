@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accepts connections from a transport's listening socket for one port. Each port watches the listening socket, and the
-// first that wakes accepts, for any context. When the process is out of descriptors, it stops accepting for a moment;
-// otherwise the backlog would wake the context again and again. Owner of the context only.
+// first one that wakes up accepts the connection, for whichever context. When the process is out of descriptors, the
+// acceptor pauses for a moment; otherwise the backlog would wake the context again and again. Owner of the context
+// only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -33,7 +34,7 @@ class CINNABAR_API Acceptor : public FdEvents {
     virtual void admit(UniqueFd fd) noexcept = 0;
     // False: stop accepting for a moment, as when the process is out of descriptors.
     [[nodiscard]] virtual bool may_accept() const noexcept = 0;
-    // Frees a descriptor, if it holds one; returns whether it did.
+    // Frees a descriptor if the derived class holds one that it can spare; returns whether it did.
     [[nodiscard]] virtual bool make_room() noexcept = 0;
     [[nodiscard]] bool watch_again() noexcept;
     void unwatch() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handshakes over sockets on which each side first sends a greeting of a fixed size: the dialling side (SocketDial) and
-// the accepting side (SocketHandshake). Both live in pools of their port whose memory is not freed, so that a late
+// the accepting side (SocketHandshake). Both are slots in pools of their port. The pools never free memory, so a late
 // event of the kernel finds an object that ignores it. Owner of the context only.
 #pragma once
 
@@ -50,8 +50,8 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     void begin(PortHost& host, SelfDials& self_dials, std::span<const SocketAddress> targets,
                std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
                Microseconds timeout) noexcept;
-    // For failed(why): the reason that the guard of the connection gave when it failed with this code, as
-    // Peer::lost_because. Null: the connection failed otherwise, or the guard gave none.
+    // For failed(why): why the guard of the connection failed, in the form of Peer::lost_because. Null: it was not the
+    // guard that failed with this code, or the guard gave no reason.
     [[nodiscard]] const char* failed_because(Errc why) const noexcept {
         return why == guard_failed_ ? because_ : nullptr;
     }
@@ -68,10 +68,10 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
     // Writes the greeting to `room`; returns its size.
     [[nodiscard]] virtual std::size_t greet(Bytes room) noexcept = 0;
-    // The answer was received. ok: the callee took the socket and called abandon(). Otherwise this is no Cinnabar peer,
-    // and the next address is tried.
+    // Called when the answer was received. ok: the callee has taken the socket and called abandon(). Any other result:
+    // the other side is no Cinnabar peer, and the next address is tried.
     [[nodiscard]] virtual Errc answered(Stream& stream, ConstBytes answer) noexcept = 0;
-    // No address answered. The callee calls abandon().
+    // Called when no address has answered. The callee calls abandon().
     virtual void failed(Errc why) noexcept = 0;
     // Called after each of the three functions above, at the end of the event: the port may run what it deferred.
     virtual void settle() noexcept = 0;
@@ -96,7 +96,7 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     SocketAddress remote_;
     bool connected_ = false;
     bool greeted_ = false;
-    Errc guard_failed_ = Errc::ok;  // how the last guard that said why it failed did so
+    Errc guard_failed_ = Errc::ok;  // the error code of the last guard that gave a reason
     const char* because_ = nullptr;
     GreetingReader reader_;
     TimerOf<SocketDial> timer_;
@@ -117,7 +117,7 @@ class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
   private:
     // Creates the guard of the connection, if the transport has one.
     [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
-    // The greeting was received; called after left(). The socket is closed unless the callee takes it.
+    // Called when the greeting was received, after left(). The socket is closed unless the callee takes it.
     virtual void greeted(Stream& stream, ConstBytes greeting) noexcept = 0;
     // Called when the handshake is over; this object may then be reused.
     virtual void left() noexcept = 0;

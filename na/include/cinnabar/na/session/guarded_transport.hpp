@@ -12,7 +12,7 @@
 
 namespace cinnabar::na {
 
-// `OwnPort` has withdrawn_credentials(), besides what PortTable asks for.
+// `OwnPort` has withdrawn_credentials() and the functions that PortTable needs.
 template <typename OwnPort>
 class GuardedTransport : public SocketTransport {
   public:

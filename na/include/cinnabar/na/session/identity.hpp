@@ -32,7 +32,7 @@ struct Identity {
     return hello;
 }
 
-// The reason in a reject. A code that a peer may not send becomes `protocol`, so that no operation fails with a
+// Returns the reason in a reject. A code that a peer may not send becomes `protocol`, so that no operation fails with a
 // meaningless code.
 [[nodiscard]] inline Errc rejection(const Hello& answer) noexcept {
     switch (const auto code = static_cast<Errc>(answer.reason); code) {

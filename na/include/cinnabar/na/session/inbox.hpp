@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that the port of another context accepted for this one. Any thread adds to it under the lock of the
-// transport's PortTable, which keeps the port alive; the owner of the context empties it. Bounded, so that a context
-// that is not driven cannot use up the process's descriptors.
+// An inbox holds connections that the port of another context accepted for this one. Any thread may add to the inbox
+// while it holds the lock of the transport's PortTable, which keeps the port alive; the owner of the context empties
+// it. Bounded, so that a context that is not driven cannot use up the process's descriptors.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Protects messages that two contexts exchange outside of the stream on which they have proven who they are, such as
-// those of a fabric. Owner of the context only.
+// Protects messages that two contexts exchange outside the stream that authenticated them, for example over a fabric.
+// Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -15,8 +15,8 @@ namespace cinnabar::na {
 class MessageGuard {
   public:
     enum class Kind : std::uint8_t {
-        frame,  // open() takes each message once; it may be at most 1,023 behind the newest
-        chunk,  // open() takes them in any order and repeatedly, so `head` must say where the bytes belong
+        frame,  // open() accepts each message once; it may be at most 1,023 behind the newest
+        chunk,  // open() accepts messages in any order and repeatedly, so `head` must say where the bytes belong
     };
     // A sealed message is longer by this.
     static constexpr std::size_t trailer_bytes = 24;
@@ -26,9 +26,9 @@ class MessageGuard {
     // Encrypts `from` to `to`, which may be the same memory and has room for trailer_bytes more. `head` is not
     // encrypted, but protected from changes, and is not part of the result. False: it could not be encrypted.
     [[nodiscard]] virtual bool seal(Kind kind, ConstBytes head, ConstBytes from, std::byte* to) noexcept = 0;
-    // Decrypts in place; `sealed` includes the trailer. False: the other end did not seal this with that head, or it is
-    // a frame that was taken before or is too far behind the newest. The bytes are then meaningless, and the session
-    // must end.
+    // Decrypts in place; `sealed` includes the trailer. False: the other end did not seal these bytes with this head,
+    // or they are a frame that was opened before or is too far behind the newest one. The bytes are then meaningless,
+    // and the session must end.
     [[nodiscard]] virtual bool open(Kind kind, ConstBytes head, Bytes sealed) noexcept = 0;
 };
 

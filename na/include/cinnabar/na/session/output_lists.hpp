@@ -25,7 +25,7 @@ class OutputLists {
     void add_first(T& each) noexcept {
         if (!List::linked(each)) ready_.push_front(each);
     }
-    // As add(), and a blocked connection becomes ready.
+    // As add(), but a blocked connection becomes ready.
     void retry(T& each) noexcept {
         if (each.blocked) remove(each);
         add(each);
@@ -36,7 +36,7 @@ class OutputLists {
         each.blocked = true;
         blocked_.push_back(each);
     }
-    // Takes it out of its list: it has nothing to send, or is about to send.
+    // Takes a connection out of its list, because it has nothing to send or is about to send.
     void remove(T& each) noexcept {
         if (List::linked(each)) (each.blocked ? blocked_ : ready_).remove(each);
         each.blocked = false;

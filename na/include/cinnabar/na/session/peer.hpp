@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of a transport that has sessions. A peer that is dialled outlives its sessions, which only its own dials
-// create. A peer that was accepted has one session, and is useless after it. An incoming connection never becomes the
-// session of an existing peer, whatever identity it claims (decision 0027). Owner of the context only.
+// A peer of a transport that has sessions. A peer that this side dials outlives its sessions, and only its own dials
+// create them. A peer made for an incoming connection has that one session, and is useless after it. An incoming
+// connection never becomes the session of an existing peer, whatever identity it claims (decision 0027). Owner of the
+// context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -50,13 +51,14 @@ class SessionPeer : public Peer {
     [[nodiscard]] bool can_be_dialled() const noexcept { return !dial_key.empty(); }
     [[nodiscard]] bool has_waiting_ops() const noexcept { return !messages.empty() || !rma.empty(); }
 
-    // The identity that a dial asks for: incarnation 0 or any_context where the address does not say.
+    // The identity that a dial asks for. Incarnation 0, or any_context: the address does not name one.
     [[nodiscard]] Identity wanted() const noexcept {
         const AddrBody& address = addr_.body();
         return {address.incarnation, address.names_context ? address.context : any_context};
     }
-    // Checks the answer to a dial. ok: the session may begin. The reason of a reject; protocol: it is not an answer, or
-    // is one of another context; peer_lost: the incarnation is not the one that the address asks for.
+    // Checks the answer to a dial. ok: the session may begin. protocol: the Hello is no answer, or comes from another
+    // context. peer_lost: the peer does not have the incarnation that the address asks for. If the answer is a reject:
+    // its reason.
     [[nodiscard]] Errc check_answer(const Hello& answer) const noexcept {
         const AddrBody& address = addr_.body();
         if (answer.kind == HelloKind::reject) return rejection(answer);

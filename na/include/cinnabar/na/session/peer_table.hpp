@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers of a port, found by address handle or by where they are dialled, never by a claimed identity: a
-// simultaneous connect makes two of them. Peers that are not in use are destroyed after a while. Owner of the context
+// The peers of a port, found by address handle or by where they are dialled, never by a claimed identity. So a
+// simultaneous connect makes two peers. Peers that are not in use are destroyed after a while. Owner of the context
 // only.
 #pragma once
 
@@ -39,10 +39,10 @@ class CINNABAR_API PeerTable {
     void add(std::unique_ptr<SessionPeer> peer);
     // If the peer has too many names, the oldest is forgotten; its next use adds it again.
     void add_name(SessionPeer& peer, const Addr& addr);
-    // Call when the peer is no longer in use. A peer that can be dialled is kept for a while, because it knows how
-    // often dials failed.
+    // Call when the peer is no longer in use. A peer that can be dialled is kept for a while, because it counts failed
+    // dials.
     void spare(SessionPeer& peer) noexcept;
-    // Destroys spare peers that are still not in use, except for a few. Must not be called from a function of such a
+    // Destroys all but a few of the spare peers that are still not in use. Must not be called from a function of such a
     // peer.
     void forget_spares() noexcept {
         if (spares_changed_) forget_spares_now();

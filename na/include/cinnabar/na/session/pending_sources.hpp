@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many pending handshakes of a port each source has, so that the one with the most makes room for others. One
+// Counts the pending handshakes of a port by source, so that the source with the most makes room for others. One
 // thread.
 #pragma once
 

@@ -37,8 +37,8 @@ class PortTable {
         if (at != ports_.end() && at->second == &port) ports_.erase(at);
     }
     // Sets the context in a Hello that names none. With TransportOptions::spread, this is the context with the fewest
-    // sessions (including those in its inbox) whose inbox is not full; equals take turns. Without it, or if all inboxes
-    // are full, it is context 0. It is never side_context.
+    // sessions (including those in its inbox) among those whose inbox is not full; on a tie, contexts take turns.
+    // Without it, or if all inboxes are full, it is context 0. It is never side_context.
     void choose(Hello& hello) noexcept {
         if (hello.peer_context != any_context) return;
         hello.peer_context = 0;

@@ -11,17 +11,17 @@ namespace cinnabar::na {
 
 struct AccessSlot;
 
-// How far a posted op has come; except for `sending`, also the one list that it is in. The comments say which object
-// has the list.
+// The stage of a posted op. In each stage but `sending`, the op is in exactly one list; the comments below say whose
+// list.
 enum class OpStage : std::uint8_t {
     messages,  // SessionPeer: to be sent
     rma,       // SessionPeer: not started
     copying,   // shm: being copied between address spaces, window by window
     notifies,  // shm: its bytes are in place, and its notification has to be sent
-    requests,  // RemoteAccess: admitted, its request is in no frame yet
-    puts,      // RemoteAccess: admitted, some of its data are in no frame yet
-    sending,   // the kernel, the device or the fabric may be using it; in no list, or the first of `messages`
-    awaiting,  // the owner of the memory knows of it, and has not answered
+    requests,  // RemoteAccess: admitted; its request is in no frame yet
+    puts,      // RemoteAccess: admitted; some of its data are in no frame yet
+    sending,   // the kernel, the device or the fabric may be using the op; in no list, or the first of `messages`
+    awaiting,  // the owner of the memory has the request, and has not answered
     ended,     // SessionPort: its result is known, and its completion is deferred
 };
 
@@ -47,8 +47,8 @@ template <typename Posted = PostedOp>
     return *std::launder(reinterpret_cast<PostedOp*>(op.private_bytes));
 }
 
-// Calls complete(op) for the first ops of a list, at most `most`; returns how many. Ops that completions add wait for
-// the next call.
+// Calls complete(op) for the first ops of a list, at most `most`, and returns how many. Ops that a completion adds to
+// the list wait for the next call.
 template <typename Ops, typename Complete>
 unsigned complete_some(Ops& ended, unsigned most, Complete&& complete) noexcept {
     Ops round;

@@ -26,7 +26,8 @@ struct alignas(16) ReceiveBlock {
 
 class CINNABAR_API ReceiveBlocks {
   public:
-    // `frame_bytes_max`: the largest frame including its header. `kept_max`: arrivals that may be held at once.
+    // `frame_bytes_max`: the largest frame including its header. `kept_max`: the number of arrivals that may be kept at
+    // once.
     ReceiveBlocks(std::size_t frame_bytes_max, std::uint32_t kept_max);
     ~ReceiveBlocks();
     ReceiveBlocks(const ReceiveBlocks&) = delete;
@@ -46,19 +47,19 @@ class CINNABAR_API ReceiveBlocks {
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
     void unreference(ReceiveBlock& block) noexcept;
 
-    // Implement Port::keep, detach and release for arrivals whose token is their ReceiveBlock. `closed`: nothing more
-    // will be received.
+    // These implement Port::keep, detach and release for arrivals whose token is their ReceiveBlock. `closed`: nothing
+    // more will be received.
     [[nodiscard]] Errc keep(Arrival& arrival, Port& port, Kept& out) noexcept;
     [[nodiscard]] Errc detach(Kept& kept, bool closed) noexcept;
     void release(Kept& kept) noexcept;
 
-    // Whether as many arrivals are kept as may be, and allow(): lets more be kept from now on.
+    // full(): the number of kept arrivals has reached its limit. allow(): raises that limit.
     [[nodiscard]] bool full() const noexcept { return kept_ == kept_max_; }
     void allow(std::uint32_t kept_max) noexcept { kept_max_ = kept_max > kept_max_ ? kept_max : kept_max_; }
     // Counts a kept arrival. False: full().
     [[nodiscard]] bool count_kept() noexcept;
     void count_released() noexcept { --kept_; }
-    // Whether so many shared blocks are held that a further arrival must be copied out of its block.
+    // Whether kept arrivals hold too many shared blocks: a further arrival must be copied out of its block.
     [[nodiscard]] bool crowded() const noexcept { return shared_out_ >= shared_max; }
     [[nodiscard]] bool shared(const ReceiveBlock& block) const noexcept { return block.size_class == shared_class; }
     [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }

@@ -10,13 +10,14 @@
 
 namespace cinnabar::na {
 
-// Whether an incoming connection is a reflected dial of this process, which has the incarnation `own`. With a shared
-// key, both ends prove the same identity, so only the incarnation shows it (RFC 9257, section 4.1). With certificates,
-// the dialling side notices by the name that it dialled. Requires: the connection is no self-dial (self_dials.hpp).
+// Whether an incoming connection is a dial of this process that was reflected; `own` is the incarnation of this
+// process. With a shared key, both ends prove the same identity, so only the incarnation reveals the reflection (RFC
+// 9257, section 4.1). With certificates, the dialling side detects it, because the certificate has another name than
+// the one it dialled. Requires: the connection is no self-dial (self_dials.hpp).
 [[nodiscard]] inline bool is_reflected(const Hello& theirs, const ProvenIdentity* proven, Incarnation own) noexcept {
     return proven && proven->by == ProvenIdentity::By::key && theirs.incarnation == own;
 }
-// Logs it, for a connection over `scheme` whose socket is `fd`.
+// Logs a reflected connection over `scheme` whose socket is `fd`.
 CINNABAR_API void log_reflected(std::string_view scheme, int fd) noexcept;
 
 }  // namespace cinnabar::na

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and atomics that the owner of the memory carries out, over a connection that transfers frames
-// (access_frame.hpp) in order. It implements both sides of a session. The origin side admits a bounded number of its
-// operations and finds them by the ids in answers. The owner side accesses memory through leases only, and keeps what
-// it still has to send: answers and the data of gets. A connection derives from this class, sends what is in its lists,
-// and passes received frames to it.
+// (access_frame.hpp) in order. RemoteAccess implements both sides of a session. The origin side admits a bounded number
+// of its operations and finds them by the ids in answers. The owner side accesses memory through leases only, and keeps
+// what it still has to send: answers and the data of gets. A connection derives from this class, sends what is in its
+// lists, and passes received frames to it.
 //
 // No pointer to memory is kept between two calls: each call looks the lease up by its key, or the operation by its id.
 // So a revoked lease or a canceled operation is never touched again. Owner of the context only.
@@ -42,16 +42,16 @@ struct PendingAnswer : PoolSlot {
 };
 using PendingAnswers = IntrusiveList<PendingAnswer, &PendingAnswer::link>;
 
-// The slots that the sessions of one port share. Each session has a reserved share of both pools. Beyond its share,
-// answers come from a common reserve. When the reserve is used up, a peer whose whole share is pending loses its
-// session if it needs another answer. This cannot happen to a peer that reads its answers.
+// The slots that the sessions of one port share. Each session has a reserved share of both pools; answers beyond that
+// share come from a common reserve. If a peer needs another answer when its whole share is pending and the reserve is
+// used up, it loses its session. This cannot happen to a peer that reads its answers.
 class CINNABAR_API AccessPools {
   public:
-    // Operations of this side that one peer carries out at a time; further ones wait.
+    // The number of operations of this side that one peer carries out at a time; further operations wait.
     static constexpr std::uint32_t admitted_max = 64;
-    // Answers reserved for each peer: as many as a peer that keeps to admitted_max can have pending.
+    // The number of answers reserved for each peer. A peer that respects admitted_max never has more of them pending.
     static constexpr std::uint32_t answers_reserved = admitted_max;
-    // Answers that one peer may have pending at most, and the size of the common reserve.
+    // The maximum number of answers that one peer may have pending, and the size of the common reserve.
     static constexpr std::uint32_t answers_max = 16 * admitted_max;
     static constexpr std::uint32_t answers_common = 64 * 1024;
 
@@ -59,7 +59,8 @@ class CINNABAR_API AccessPools {
         : slots(ThreadUse::one, std::min(connections_max, sessions_max) * admitted_max),
           answers_(ThreadUse::one, std::min(connections_max, sessions_max) * answers_reserved + answers_common) {}
 
-    // A slot for a peer that has `pending` answers already; null: it may not have another, or out of memory.
+    // Takes a slot for a peer that has `pending` answers already; null: the peer may not have another, or out of
+    // memory.
     [[nodiscard]] PendingAnswer* take(std::uint32_t pending) noexcept;
     // Requires: the peer has `pending` answers, including this one.
     void give(PendingAnswer& answer, std::uint32_t pending) noexcept;
@@ -67,13 +68,13 @@ class CINNABAR_API AccessPools {
     SlotPool<AccessSlot> slots;
 
   private:
-    // Sessions whose share is reserved in full; a pool is limited to 2 Mi slots.
+    // The number of sessions whose share is reserved in full; a pool is limited to 2 Mi slots.
     static constexpr std::uint32_t sessions_max = 30 * 1024;
     SlotPool<PendingAnswer> answers_;
     std::uint32_t common_taken_ = 0;
 };
 
-// Carries out an atomic operation on the 8 bytes that are pinned; `before` receives the value before it. Returns the
+// Carries out an atomic operation on the 8 bytes that are pinned; `before` receives the previous value. Returns the
 // error of the pin; invalid_argument: the bytes are not aligned, or cross the border of two segments.
 [[nodiscard]] CINNABAR_API Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand,
                                            std::uint64_t compare, std::uint64_t& before) noexcept;
@@ -103,25 +104,26 @@ class CINNABAR_API RemoteAccess {
     void end_access(Errc why) noexcept;
 
     // The origin's side (access_origin.cpp). Moves the next waiting operation to puts_ or requests_; false: none is
-    // waiting, or admitted_max are admitted.
+    // waiting, admitted_max are admitted, or no slot is free.
     [[nodiscard]] bool admit_next() noexcept;
     // The header and body for a get or an atomic, or for what is left of a put. The caller fills in data_bytes.
     [[nodiscard]] static AccessHead head_of(const PostedOp& posted) noexcept;
     [[nodiscard]] static AccessBody body_of(const PostedOp& posted) noexcept;
-    // Call when the request, or all data of the put up to `moved`, are in a frame. Requires: the operation is in no
-    // list.
+    // Call when a frame contains the request, or when frames contain all data of the put up to `moved`. Requires: the
+    // operation is in no list.
     void framed(PostedOp& posted) noexcept;
     // The admitted operation of this session with that id; null: none, or it was canceled.
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
     // Removes an admitted operation from the lists and completes it.
     void retire(PostedOp& posted, Errc result) noexcept;
-    // Finds the get that received data belong to; null: none waits for them. protocol: the id is not that of a get, or
-    // there are more data than it lacks.
+    // Finds the get that received data belong to; null: no get waits for them. protocol: the id belongs to another kind
+    // of operation, or there are more data than the get still lacks, or none although it lacks some.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
     // `bytes` more of a get have been received.
     void got(PostedOp& posted, std::uint64_t bytes) noexcept;
 
-    // The owner's side (access_owner.cpp). Whether an earlier frame of that put was refused: discard its data.
+    // The owner's side (access_owner.cpp). Whether an earlier frame of that put was refused; if so, discard the data of
+    // this one.
     [[nodiscard]] bool refused(std::uint64_t put_id) const noexcept { return refused_any_ && refused_id_ == put_id; }
     // Pins the lease for the data of a put. If the pin fails, discard the data: the origin gets an answer that says
     // why.
@@ -129,11 +131,11 @@ class CINNABAR_API RemoteAccess {
                                               std::uint64_t bytes) noexcept;
     // Call when all data of a put's frame are in place.
     void put_placed(const AccessHead& head, const AccessBody& body) noexcept;
-    // Pins the lease for the next `bytes` of a get. If that fails, the get is turned into an answer that says why.
+    // Pins the lease for the next `bytes` of a get. If that fails, the get is replaced by an answer that says why.
     // Requires: the get is in no list.
     [[nodiscard]] LeaseTable::Pin pin_for_get(PendingAnswer& get, std::uint64_t bytes) noexcept;
-    // Call when the data promised by the frame have been sent: the get then waits for its next turn, or is done.
-    // Requires: it is in no list.
+    // Call when the data announced by the frame have been sent: the get then waits for its next turn, or is done.
+    // Requires: the get is in no list.
     void framed(PendingAnswer& get) noexcept;
     void release(PendingAnswer& answer) noexcept;
     [[nodiscard]] static AccessHead head_of(const PendingAnswer& answer) noexcept;
@@ -144,8 +146,8 @@ class CINNABAR_API RemoteAccess {
     // Handles a received frame without data. protocol: an answer that does not fit the operation with that id.
     [[nodiscard]] Errc frame_came(const AccessHead& head, const AccessBody& body) noexcept;
 
-    // For transports whose frames are sent, and arrive, as a whole. Pass each answer, or each request, that waits to
-    // write(AccessHead, AccessBody), until it returns false: there is no room. True: nothing is left.
+    // For transports that send and receive each frame as a whole. These two pass each waiting answer, or each waiting
+    // request, to write(AccessHead, AccessBody), until that returns false for lack of room. True: none is left.
     template <typename Write>
     [[nodiscard]] bool write_answers(Write&& write) noexcept {
         while (PendingAnswer* const answer = answers_.front()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resolves host names in threads of its own, so that a silent name server blocks no context. At most four threads per
-// process, started when needed. Answers are cached for ten seconds, failures for one (docs/limits.md).
+// process, started when needed. Answers are cached for ten seconds, failures for one second (docs/limits.md).
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -26,10 +26,10 @@ class CINNABAR_API NameQuestion {
     NameQuestion& operator=(const NameQuestion&) = delete;
 
     // Resolves the hosts of all `names`, in their order. ok: the answer was cached and is in `found`. again: `answered`
-    // is called later, through host.submit, unless abandon() is called first. bad_address: cached as unknown.
+    // is called later, through host.submit, unless abandon() is called first. bad_address: the failure was cached.
     // overloaded: too many look-ups are waiting, or no thread can be started. out_of_memory.
     [[nodiscard]] Errc ask(PortHost& host, std::span<const Uri> names, std::vector<SocketAddress>& found) noexcept;
-    // Gives up the question: `answered` is not called, and the host is not used, from now on. Never waits for a name
+    // Gives up the question: from now on, `answered` is not called, and the host is not used. Never waits for a name
     // server.
     void abandon() noexcept;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SelfDials: detects that this process has dialled itself. It holds the TCP connections that this process is dialling,
-// by their local and remote address. If an accepted socket has the same two addresses, both ends belong to this
-// process: no other process can have such a socket, whatever incarnation it claims. Such a connection is accepted; one
-// that was only led back to this process is refused (reflected_dial.hpp). Any thread.
+// SelfDials: detects that this process has dialled itself. It holds the local and remote addresses of the TCP
+// connections that this process is dialling. If an accepted socket has the same two addresses, both ends belong to this
+// process, since no other process can have such a socket, whatever incarnation it claims. Such a connection is
+// accepted. A dial of this process that an attacker has led back to it has other addresses, and is refused
+// (reflected_dial.hpp). Any thread.
 #pragma once
 
 #include <cinnabar/na/session/socket_address.hpp>
@@ -17,7 +18,7 @@ namespace cinnabar::na {
 
 class SelfDials {
   public:
-    // Call before the dialler greets; remove() when the answer has arrived. False: out of memory.
+    // Call before the dialling side sends its greeting, and remove() when the answer has arrived. False: out of memory.
     [[nodiscard]] bool add(const SocketAddress& local, const SocketAddress& remote) noexcept {
         const std::lock_guard lock(mutex_);
         try {
@@ -32,8 +33,8 @@ class SelfDials {
         const auto at = std::find(dials_.begin(), dials_.end(), std::pair(local, remote));
         if (at != dials_.end()) dials_.erase(at);
     }
-    // Whether this process dialled an accepted socket itself. Requires: the socket has received the greeting and has
-    // not been answered.
+    // Whether this process itself dialled the connection of an accepted socket. Requires: the socket has received the
+    // greeting and has not been answered.
     [[nodiscard]] bool has(int accepted) const noexcept {
         const std::pair ends(SocketAddress::peer_of(accepted), SocketAddress::local_of(accepted));
         const std::lock_guard lock(mutex_);

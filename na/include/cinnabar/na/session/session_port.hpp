@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The base of the ports of all transports that have sessions: their peers, the operations that wait for them, the
 // states of the sessions (session_state.hpp), and deferred work. Completions and the ends of sessions are deferred:
-// they run in settle(), when no function of a connection or a peer is on the stack. A transport derives from it and
-// implements how a session is dialled and ended; the rest of the transport moves bytes.
+// they run in settle(), when no function of a connection or a peer is on the stack. The port of a transport derives
+// from this class and implements how a session is dialled and ended; the rest of the transport moves bytes.
 //
 // The private virtual functions are not called per message: a transport's own post() calls enqueue(), and its
 // connections call end(). Owner of the context only.
@@ -83,8 +83,8 @@ class CINNABAR_API SessionPort : public Port {
     SessionPort(Transport& transport, const TransportOptions& options, PortHost& host) noexcept
         : peers_(host), transport_(transport), options_(options), host_(host) {}
 
-    // Puts a posted operation into its list of the peer, and dials if there is no session. False: the operation has
-    // ended.
+    // Puts a posted operation into the peer's list for its kind, and dials if there is no session. False: the operation
+    // has ended.
     [[nodiscard]] bool enqueue(SessionPeer& peer, PostedOp& posted) noexcept {
         if (peer.session_state() == SessionState::idle && !dial_for(peer, posted)) return false;
         const bool message = is_message(posted.op->kind);
@@ -99,7 +99,7 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] Errc refusal(const Hello& hello) const noexcept;
     // Adds the peer of an accepted connection, which `make()` returns; always a new peer, whatever identity it claims,
     // so two sides that connect to each other at once (a simultaneous connect) keep two connections (decision 0027).
-    // Its session is opening. Null: with_memory() failed.
+    // The session of the new peer is opening. Null: with_memory() failed.
     template <typename F>
     [[nodiscard]] auto add_incoming(F&& make) noexcept -> decltype(make().get()) {
         decltype(make().get()) peer = nullptr;
@@ -120,8 +120,8 @@ class CINNABAR_API SessionPort : public Port {
     PeerTable peers_;
 
   private:
-    // How a transport makes and ends sessions.
-    // Makes the peer of an address that has endpoints, without dialling it. Two addresses mean the same peer if the
+    // These functions make and end sessions.
+    // Makes the peer of an address that has endpoints, without dialling it. Two addresses name the same peer if the
     // peers made for them have the same SessionPeer::dial_key.
     [[nodiscard]] virtual Result<std::unique_ptr<SessionPeer>> make_peer(const Addr& addr) = 0;
     // Why no further session can be opened now; ok: one can.
@@ -132,8 +132,8 @@ class CINNABAR_API SessionPort : public Port {
     virtual void end_connection(SessionPeer& peer, Errc why) noexcept = 0;
     // Ends an operation that the transport has started, if possible.
     virtual void cancel_begun(SessionPeer& peer, PostedOp& posted) noexcept = 0;
-    // Called by close(), in this order: stop_events(): no more events may arrive; end_connections(): end all
-    // connections and what they have posted with `canceled`; release_all(): everything has completed.
+    // Called by close(), in this order: stop_events() must prevent further events; end_connections() must end all
+    // connections, and their posted operations with `canceled`; release_all() is called when everything has completed.
     virtual void stop_events() noexcept = 0;
     virtual void end_connections() noexcept;
     virtual void release_all() noexcept {}

@@ -25,22 +25,22 @@ class CINNABAR_API SessionTransport : public Transport {
     [[nodiscard]] const Limits& limits() const noexcept final { return limits_; }
     [[nodiscard]] Incarnation incarnation() const noexcept final { return incarnation_; }
     [[nodiscard]] const TransportOptions& options() const noexcept { return options_; }
-    // The memory is its segments, at most limits().segments_max, and the key of a lease is a LeaseKey. A transport with
-    // more to keep or to tell overrides these.
+    // A registration consists of its segments, at most limits().segments_max, and the key of a lease is a LeaseKey. A
+    // transport that keeps more with a registration, or sends more as a key, overrides these functions.
     [[nodiscard]] Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
                                                                   Access access) override;
     void describe(const Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept override { return LeaseKey::wire_bytes; }
-    // Logs that `what`, such as "malformed frame", has come from a peer of this transport, whose session ends. Limited
-    // in its rate for each transport, because anybody may send malformed bytes over `tcp`, and over `tcps` only those
-    // who have proven who they are.
+    // Logs that a peer of this transport has sent `what`, such as "malformed frame", and that its session ends. Each
+    // transport has a rate limit of its own: anybody can flood the log over `tcp`, and that must not suppress lines
+    // about `tcps`, whose peers have proven their identity.
     void log_malformed(const Peer& from, const char* what) noexcept;
 
   protected:
     // Slots for leases; each transfer of the layers above uses one.
     static constexpr std::uint32_t leases_max = 256 * 1024;
     static constexpr std::size_t segments_max = 64 * 1024;
-    // The largest put or get: larger ones would only make cancellation and progress reports coarse.
+    // The largest put or get: with larger ones, cancellation and progress reports would only get coarser.
     static constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
 
     // Fills in the capabilities and limits that most transports share.
@@ -72,7 +72,7 @@ class CINNABAR_API SocketTransport : public SessionTransport {
     [[nodiscard]] LeaseTable& leases() noexcept { return leases_; }
     // The address that outgoing connections are bound to; null: the kernel picks one.
     [[nodiscard]] const SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
-    // Negative: it does not listen.
+    // Negative: the transport does not listen.
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
     [[nodiscard]] SelfDials& self_dials() noexcept { return self_dials_; }
 

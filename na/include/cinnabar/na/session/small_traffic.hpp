@@ -13,8 +13,8 @@ class SmallTraffic {
   public:
     // Call when a small message was sent or received. Does not read the clock.
     void note() noexcept { noted_ = true; }
-    // 100 us: a stream of messages has shorter gaps. A single message now and then, such as one call for each window of
-    // a file, slows bulk data down only briefly.
+    // Whether messages were noted within the last 100 us. A stream of messages has shorter gaps, and a single message
+    // now and then, such as one call for each window of a file, slows bulk data down only briefly.
     [[nodiscard]] bool recent(TimeUs now) noexcept {
         if (std::exchange(noted_, false)) last_ = now;
         return now - last_ < recent_us;

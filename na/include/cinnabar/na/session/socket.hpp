@@ -16,8 +16,8 @@ namespace cinnabar::na {
 // A listening socket bound to the first of `addresses` that can be bound. address_in_use, bad_address, permission.
 [[nodiscard]] CINNABAR_API Result<UniqueFd> listen_at(const std::vector<SocketAddress>& addresses);
 
-// Starts to connect. ok: connected, or in progress (wait for EPOLLOUT); otherwise why it failed. The socket is bound to
-// `source` first if that is not null and the families agree.
+// Starts to connect. ok: connected, or in progress (wait for EPOLLOUT); otherwise why it failed. If `source` is not
+// null and has the same address family, the socket is bound to it first.
 [[nodiscard]] CINNABAR_API Errc start_connect(const SocketAddress& to, const SocketAddress* source,
                                               UniqueFd& out) noexcept;
 // The outcome of a connect in progress: ok, again (still in progress), or why it failed.
@@ -27,7 +27,7 @@ namespace cinnabar::na {
 // dead host is noticed within `keepalive` (0: never).
 CINNABAR_API void tune(int fd, Microseconds keepalive) noexcept;
 
-// The error code for an errno of connect() or SO_ERROR.
+// Converts an errno of connect() or SO_ERROR.
 [[nodiscard]] CINNABAR_API Errc connect_errc(int os_errno) noexcept;
 
 // Discards received bytes that were not read, up to a bound.
@@ -36,7 +36,7 @@ CINNABAR_API void discard_received(int fd) noexcept;
 // Whether the peer has closed its end. Bytes that it sent before can still be read.
 [[nodiscard]] CINNABAR_API bool hung_up(int fd) noexcept;
 
-// The outcome of one read or write: the bytes moved, or why none were.
+// The outcome of one read or write: how many bytes it moved, or why it moved none.
 struct Moved {
     std::size_t bytes = 0;
     Errc why = Errc::ok;  // again: nothing to read, or no room; peer_lost: closed or reset; otherwise ok

@@ -56,13 +56,13 @@ class CINNABAR_API SocketAddress {
 
 enum class Purpose : std::uint8_t { dial, listen };
 
-// All addresses that the uri means, best first, at most 8. An empty host means the loopback to dial, and all interfaces
-// to listen. bad_address: no such host or interface, or no port to dial. Blocks while a name server is asked: never
-// call it on a thread that drives a context (resolver.hpp does not block).
+// All addresses that the uri stands for, best first, at most 8. An empty host means the loopback to dial, and all
+// interfaces to listen. bad_address: no such host or interface, or no port to dial. Blocks while a name server is
+// asked: never call it on a thread that drives a context (resolver.hpp does not block).
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
 
-// As resolve(), if that needs no name server: for a number, an interface, an empty host, and, to dial, "localhost",
-// which means the loopback. Empty for the name of another host.
+// As resolve(), for hosts that need no name server: numeric addresses, interfaces, an empty host, and, to dial,
+// "localhost", which means the loopback. Empty for any other host name.
 [[nodiscard]] CINNABAR_API std::optional<Result<std::vector<SocketAddress>>> resolve_at_once(const Uri& uri,
                                                                                              Purpose purpose);
 
@@ -73,8 +73,8 @@ enum class Purpose : std::uint8_t { dial, listen };
 // first, without link-local IPv6.
 [[nodiscard]] CINNABAR_API std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port);
 
-// The endpoints at which others reach a socket that is bound to `bound`: that address, or, if it is bound to all
-// interfaces, the addresses of those that are up (the loopback only if there is no other).
+// The endpoints at which others reach a socket that is bound to `bound`: that address, or, if `bound` means all
+// interfaces, the addresses of the interfaces that are up (the loopback only if there is no other).
 [[nodiscard]] CINNABAR_API std::vector<std::string> reachable_endpoints(const SocketAddress& bound,
                                                                         std::string_view scheme);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of ports whose contexts connect over sockets: the listening socket, pending handshakes, connections that
+// The base of ports that connect over sockets. It has the listening socket, pending handshakes, connections that
 // another context accepted for this one, and receive blocks. Owner of the context only, except the inbox.
 #pragma once
 
@@ -50,8 +50,8 @@ class SocketPort : public SessionPort {
 
     // Whether connections may be accepted now. A port that cannot always accept hides this function with its own.
     [[nodiscard]] bool may_accept() const noexcept { return true; }
-    // Create the guard of a new connection, if the transport protects its connections. For IncomingHandshake and
-    // OutgoingHandshake.
+    // These two create the guard of a new connection, if the transport protects its connections. For IncomingHandshake
+    // and OutgoingHandshake.
     [[nodiscard]] Errc protect_accepted(Stream& stream) noexcept {
         const StreamGuards* const guards = own().transport().guards();
         return guards ? guards->protect_accepted(stream) : Errc::ok;
@@ -60,9 +60,10 @@ class SocketPort : public SessionPort {
         const StreamGuards* const guards = own().transport().guards();
         return guards ? guards->protect_dialled(stream, peer.addr()) : Errc::ok;
     }
-    // Of an incoming connection over a stream, with a greeting. Whether this process has dialled it; whether an
-    // attacker led a dial of this process back to it, which is logged: then the connection must be rejected
-    // (permission); and the address of the new peer, which may throw bad_alloc.
+    // These three concern an incoming connection that has a stream and a greeting. is_self_dial(): whether this process
+    // dialled it. is_reflected(): whether it is a dial of this process that an attacker has led back to it; this is
+    // logged, and the connection must be rejected (permission). The third returns the address of the new peer, and may
+    // throw bad_alloc.
     [[nodiscard]] bool is_self_dial(const Incoming& incoming) noexcept {
         return own().transport().self_dials().has(incoming.stream.fd());
     }
@@ -83,7 +84,7 @@ class SocketPort : public SessionPort {
     }
 
     // Call when the greeting of an incoming connection was received. Passes the connection to the context that it asks
-    // for, or rejects it (with `wrong`, if that is not ok).
+    // for. Rejects it if `wrong` is not ok, or if that context cannot take it.
     void greeted(Incoming incoming, Errc wrong) noexcept {
         auto& ports = own().transport().ports();
         if (wrong == Errc::ok) ports.choose(incoming.greeting.hello);
@@ -158,8 +159,8 @@ class IncomingHandshake final : public SocketHandshake {
     OwnPort* port_ = nullptr;
 };
 
-// A dial. It sends OwnPort::dial_greeting(*this), and ends with OwnPort::dial_done or dial_failed. `Purpose` is private
-// to the transport.
+// A dial. It sends OwnPort::dial_greeting(*this), and ends with a call of OwnPort::dial_done or dial_failed. `Purpose`
+// is private to the transport.
 template <typename OwnPort, typename OwnPeer, typename Purpose>
 class OutgoingHandshake final : public SocketDial {
   public:

@@ -27,8 +27,8 @@ class StreamGuard {
     // protocol: the other side speaks another protocol; peer_lost.
     [[nodiscard]] virtual Errc establish(std::uint32_t& epoll_events) noexcept = 0;
 
-    // As receive_some and send_some. Fewer bytes than asked for: no more have been received, or there is no room.
-    // send() copies the bytes that it takes and keeps those for which the socket has no room; flush() sends them.
+    // As receive_some and send_some. They move fewer bytes than asked for if no more were received, or if there is no
+    // room. send() copies the bytes that it takes and keeps those for which the socket has no room; flush() sends them.
     // receive(): protocol: the bytes were changed on the way; permission: the other side refused this side's proof.
     [[nodiscard]] virtual Moved receive(const iovec* pieces, std::size_t count) noexcept = 0;
     [[nodiscard]] virtual Moved send(const iovec* pieces, std::size_t count) noexcept = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The addresses that a dial tries, one after the other: first those that are known; if none of them answers, those that
-// the host names resolve to. Embedded in a dial. Owner of the context only.
+// The addresses that a dial tries, one after the other: first the known ones; if none of them answers, the addresses of
+// the host names. Embedded in a dial. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -26,7 +26,7 @@ class CINNABAR_API TargetWalk {
     // Ends the walk: go_on is not called any more.
     void abandon() noexcept { question_.abandon(); }
 
-    // Among the addresses that are known so far: how many have not been tried yet, and whether any has been tried.
+    // left(): how many of the addresses known so far have not been tried yet. begun(): whether any has been tried.
     [[nodiscard]] std::size_t left() const noexcept { return targets_.size() - next_; }
     [[nodiscard]] bool begun() const noexcept { return next_ > 0; }
 

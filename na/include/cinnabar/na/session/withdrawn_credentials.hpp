@@ -18,8 +18,8 @@
 
 namespace cinnabar::na {
 
-// `Port` has host(), settle() and transport(), whose guards() is set if connections have guards. `Connection` has a
-// guard(), peer(), fail(Errc) and a guarded_link.
+// `Port` has host(), settle() and transport(); if connections have guards, transport().guards() is not null.
+// `Connection` has guard(), peer(), fail(Errc) and guarded_link.
 template <typename Port, typename Connection>
 class WithdrawnCredentials {
   public:
