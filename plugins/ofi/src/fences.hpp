@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Revokes leases while the fabric may be sending from their memory. No new access begins, but sends that the fabric has
-// must complete first: within milliseconds if the peer reads, at the end of the session if it died. If the peer is
-// stopped they do not complete, and the fence fails. Any thread.
+// Revokes leases whose memory the fabric may still be sending from. No new access begins, but sends that are already
+// posted must complete. That takes milliseconds if the peer reads; if the peer has died, until the session ends. If the
+// peer is stopped, they do not complete, and the fence fails. Any thread.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies what came into the
+// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies received data into the
 // leased memory.
 #include "owner.hpp"
 
@@ -177,7 +177,7 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
 }
 
 // Sends directly from the leased memory, which stays pinned until the fabric has sent it. If that is not possible,
-// copies the data, and the pin ends here.
+// sends a copy, and unpins the memory before it returns.
 Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of puts and gets on both sides, and the chunks in which large ones are sent. Large get: the origin posts
-// receives for all chunks into its memory and sends the request; the owner sends each chunk directly from the leased
-// memory, which stays pinned until it is sent (decision 0017), or from a copy in staging memory. Large put: the owner
-// posts receives into staging memory and grants them to the origin, which sends directly from its memory; the owner
-// then copies the chunks into place. Owner of the context only.
+// The state of puts and gets on both sides, and the chunks in which large ones are sent.
+// Large get: the origin posts receives for all chunks into its memory and sends the request; the owner sends each chunk
+// directly from the leased memory, which stays pinned until the chunk is sent (decision 0017), or from a copy in
+// staging memory.
+// Large put: the owner posts receives into staging memory and grants them to the origin, which sends the chunks
+// directly from its memory; the owner then copies the chunks into place.
+// Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"

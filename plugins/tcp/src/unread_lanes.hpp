@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes of a port whose guard has already read bytes from the socket: epoll no longer reports these bytes.
-// Owner of the context only.
+// The lanes whose guard has already read bytes from the socket, which epoll therefore no longer reports. Owner of the
+// context only.
 #pragma once
 
 #include "lane.hpp"
