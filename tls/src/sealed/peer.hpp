@@ -17,7 +17,7 @@ class SealedSession;
 struct LinkBelow {
     SealedPeer* dialled = nullptr;     // null: the peer was accepted
     SealedSession* session = nullptr;  // the present one; null: none
-    // The peer below was told to disconnect and has not reported the loss yet: its next report is about the previous
+    // The peer below was told to disconnect and has not reported the loss yet, so its next report is about the previous
     // session.
     bool closing = false;
     bool dial_waits = false;  // a dial begins once that loss is reported

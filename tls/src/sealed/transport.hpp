@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport that sends nothing but sealed messages over another one. Registrations and leases are its own: the
+// A transport that sends only sealed messages, over another transport. It has its own registrations and leases: the
 // transport below lends no memory. Any thread.
 #pragma once
 
@@ -62,8 +62,8 @@ class SealedTransport final : public na::SessionTransport {
                     std::unique_ptr<na::Transport> below, std::unique_ptr<RenewedGuards> guards);
     // The same endpoint with the scheme of the transport below; empty: it is an endpoint of another transport.
     [[nodiscard]] std::string below_of(std::string_view endpoint) const;
-    // Whether all endpoints of an address that this transport reaches are its own, so that a dial of it means this
-    // process.
+    // Whether a dial of this address means this process: all of its endpoints that this transport reaches are this
+    // transport's own.
     [[nodiscard]] bool is_own(const na::Addr& addr) const noexcept;
     static void renewed(void* self);
 
