@@ -23,8 +23,8 @@
 namespace cinnabar::tools::group_files {
 namespace {
 
-// Whether another server may succeed: it may have the file, or an undamaged copy. If a local file has the name, none
-// can.
+// Whether another server may succeed after this error: it may have the file, or an undamaged copy. But if a local file
+// has the name already (`exists`), no server can.
 bool another_may_give(Errc code) { return code != Errc::exists; }
 
 Error incomplete(const Error& lost) {

@@ -28,8 +28,8 @@ struct MeshPlan {
     std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
     na::TlsOptions tls;                // for tcps and ofis
-    // Transfers in place of calls, seen from the server that asks for them. pull: the other reads its memory; push: the
-    // other writes to it.
+    // If set, measures transfers in place of calls. The direction is that of the server that asks for them. pull: the
+    // other server reads its memory; push: the other server writes to it.
     std::optional<Direction> bulk = {};
 };
 
@@ -85,9 +85,9 @@ struct MeshResults {
 // Reads a file with one address a line; empty lines and lines that begin with # are skipped. io.
 [[nodiscard]] Result<std::vector<std::string>> read_servers(const std::string& path);
 
-// Errors mean that nothing was asked of the servers. invalid_argument: fewer than two servers, or one twice, or
-// check_load(). bad_address: an address cannot be parsed. canceled: stopped. Takes the times of the plan, the deadline
-// of a call, and some seconds for what goes wrong.
+// Takes the times of the plan, the deadline of a call, and in case of failures some seconds more. After an error, no
+// server was asked for anything. invalid_argument: fewer than two servers, a server that is named twice, or as
+// check_load(). bad_address: an address cannot be parsed. canceled: stopped.
 [[nodiscard]] Result<MeshResults> measure_mesh(const std::vector<std::string>& servers, const MeshPlan& plan,
                                                const std::stop_token& stop);
 

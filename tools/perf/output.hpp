@@ -29,9 +29,9 @@ class Output {
 [[nodiscard]] std::string latency_json(const Histogram& latency);
 [[nodiscard]] std::string latency_cells(const Histogram& latency);
 
-// Where the time of the timed calls went. As ten cells of a table: their number, and the mean of each part in
-// microseconds, by hl::CallPart; empty cells if none was timed. As a line for people: the parts that took any time;
-// empty if there are none.
+// Where the time of the timed calls went. part_cells(): ten cells of a table, empty if no call was timed: the number of
+// timed calls, and the mean of each part in microseconds, by hl::CallPart. part_text(): a line for people with the
+// parts that took any time; empty if there are none.
 [[nodiscard]] std::string part_cells(const CallResult& row);
 [[nodiscard]] std::string part_text(const CallResult& row);
 

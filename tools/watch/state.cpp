@@ -46,8 +46,9 @@ auto into(std::vector<T>& list) {
     return [&list](auto& page) { std::move(page.items.begin(), page.items.end(), std::back_inserter(list)); };
 }
 
-// Appends what a page says of its peers, which come after `before` others. A node may send anything: afterwards the
-// list has an entry for each of `now` peers, or none at all.
+// Appends to `list` the entries of a page that belong to its peers, one for each; these come after `before` other
+// peers. A node may send any number of entries, so the list is then made to have one for each of all `now` peers, or
+// stays empty.
 template <typename T>
 void keep_beside(std::vector<T>& list, std::vector<T>& page, std::size_t before, std::size_t now) {
     if (page.empty() && list.empty()) return;
