@@ -56,7 +56,7 @@ hg_return_t lend(hg_bulk& bulk) {
         if (!lender) return failed("lending memory of a device", lender.error());
         lenders = {*std::move(lender)};
     }
-    // What an earlier attempt was granted is kept, and revoked when the handle is freed.
+    // Leases of an earlier attempt are kept, and revoked when the handle is freed.
     while (bulk.lends.size() < networks) {
         const auto& transport = lenders[bulk.lends.size()];
         auto& lending = bulk.lends.emplace_back(std::make_unique<Lending>());

@@ -75,7 +75,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// A ticket of a resumed session expires with those of the original session.
+// A ticket that is given in a resumed session expires when the tickets of the original session do.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);

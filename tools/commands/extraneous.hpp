@@ -25,7 +25,7 @@ struct GivenFolder {
     std::string prefix;  // prepended to each path below it for the filter
 };
 
-// What the sources of a command have, by the names on the receiving side.
+// The entries of a command's sources, by their names on the receiving side.
 struct SourceNames {
     std::vector<GivenFolder> given;  // only these are cleaned, with the folders in them that a source has, too
     std::map<std::string, files::Attributes, std::less<>> folders;
@@ -46,7 +46,7 @@ struct Extraneous {
 struct Deletion {
     // Folders to be opened to their owner, who may not write to them; outer ones first.
     std::vector<std::string> closed;
-    // What is in a folder comes before the folder, and what is deeper before what is not.
+    // The contents of a folder come before the folder; entries at a greater depth come before all others.
     std::vector<Extraneous> entries;
     // Folders that stay, and whose modes and times must be set again: to those of the source if it has the folder,
     // otherwise to those that a closed folder had before. Inner ones first.

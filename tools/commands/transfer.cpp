@@ -164,7 +164,8 @@ class Movement {
         return errand.file.kind == Report::Kind::hidden && errand.result && failed_.contains(errand.result->name);
     }
 
-    // Takes the next errands that one call does. One whose result is in doubt is done by itself.
+    // Whether the errand can be done in the same call as `others`. If an earlier session was lost during the errand, it
+    // is done by itself.
     bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
         if (!may_go_together(errand) || errand.over || errand.lost || is_pointless(errand) || why_not(errand))
             return false;

@@ -26,7 +26,7 @@ struct Walk {
     std::function<void(const std::string& below, const Error& error)> failed;
     // Called for an entry that the filter rejects.
     std::function<void()> left_out;
-    // If a server lists more in the whole tree, the walk fails.
+    // If the server lists more entries in the whole tree than this, the walk fails.
     std::uint64_t entries_max = 10'000'000;
 };
 // Walks the tree. `first`: the listing of the folder itself. `walk` must live until the task ends. protocol: the server

@@ -177,7 +177,8 @@ class GroupFetch {
         file.checksum = moved.checksum;
     }
 
-    // The size of a small file of a tree. One whose content is to be compared first goes by itself.
+    // The size of a small file of a tree, which may share a call with others. Empty: the file has a call of its own,
+    // because it is not such a file, or because its content is compared first.
     [[nodiscard]] std::optional<std::uint64_t> packed_bytes(const Wanted& wanted) const {
         if (!wanted.entry || !wanted.listed_bytes || *wanted.listed_bytes > files::small_file_bytes_max)
             return std::nullopt;

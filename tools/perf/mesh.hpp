@@ -43,7 +43,7 @@ struct MeshPair {
     bool gave_up = false;
     std::string latency_bytes;  // verified; decoded, a histogram has some 40 KB
 
-    // Whether its figures count: some calls ended well, and all did.
+    // Whether the figures count: at least one operation succeeded, and none failed.
     [[nodiscard]] bool well() const noexcept { return outcomes.all_well() && !outcomes.nothing() && !gave_up; }
     [[nodiscard]] Histogram latency() const;
 };
@@ -53,7 +53,7 @@ struct MeshServer {
     std::string release;              // version of the library there
     std::optional<Error> lost;        // it did not answer, or did not run its load: it has no pairs
     std::vector<MeshPair> to_others;  // in the order of the servers, without itself
-    // Of the transfers of the pairs that went well, together: while there was one, with whichever server.
+    // Of all transfers of the pairs that went well: per second of the time in which at least one was in flight.
     double bytes_per_second = 0;
 };
 

@@ -24,7 +24,8 @@ class Fences {
     [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now) noexcept;
     // As Transport::is_accessed.
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
-    // Whether check() must be called now and then. Sequentially consistent, so that a context about to sleep sees it.
+    // Whether fences are in progress, so that check() must be called repeatedly. Sequentially consistent, so that a
+    // context that is about to sleep sees it.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     // For each fence that is over or has failed, calls ended(Lease::fenced); returns how many.
     template <typename F>

@@ -102,7 +102,7 @@ void Owner::atomic(const Frame& frame, const TransferBody& body) noexcept {
 void Owner::stop(const Frame& frame, const TransferBody& body) noexcept {
     PeerRequest* request = requests_.front();
     while (request && request->id != frame.id) request = Requests::next(*request);
-    // Not found: the get is done, all its chunks were sent.
+    // The request is gone because all chunks of the get were sent.
     if (!request) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
     if (!request->is_put) {
         answer(FrameKind::get_ended, frame.id, Errc::canceled, request->next);

@@ -95,7 +95,8 @@ struct Transfer final : PoolSlot {
     bool get = false;
     bool asked = false;     // the request was sent
     bool answered = false;  // the owner has sent get_data, get_ended or put_done
-    // A get that has ended, whose owner has not sent get_ended, or not all the chunks that it says it has sent.
+    // A get that has ended early, while its owner has not yet sent get_ended, or not all the chunks that it claims to
+    // have sent.
     bool awaits_owner = false;
     TimeUs awaits_since = 0;  // since when, or when the last of those chunks was received
     Errc failed = Errc::ok;

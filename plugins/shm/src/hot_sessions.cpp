@@ -8,7 +8,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// Up to this number of sessions, all are looked at in every round, active or not. More sessions are a crowd.
+// Up to this number of sessions, each is looked at in every round, active or not. If there are more, they are a crowd.
 constexpr std::size_t always_hot = 8;
 // The most sessions that are looked at in every round.
 constexpr std::size_t hot_max = 64;

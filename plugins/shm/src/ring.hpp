@@ -31,7 +31,7 @@ struct RingHeader {
     alignas(64) std::atomic<std::uint64_t> armed;
     // By the writer: changes when it begins to wait for room.
     alignas(64) std::atomic<std::uint64_t> room_wanted;
-    // By the writer: the slot of the lease that it accesses right now + 1, or 0.
+    // By the writer: 1 + the board slot of the lease that it accesses right now, or 0.
     alignas(64) std::atomic<std::uint64_t> holding;
     // By the writer: bit i is set while it may use accesses[i].
     std::atomic<std::uint64_t> mapped_slots;

@@ -26,7 +26,7 @@ inline constexpr std::size_t envelope_bytes = 8;
 inline constexpr std::size_t sealed_head_bytes = 16;
 // The most bytes of the handshake in one message: with the envelope, it is as large as every peer accepts.
 inline constexpr std::size_t handshake_piece_bytes = na::message_bytes_min - envelope_bytes;
-// The most bytes by which a message of the transport below is longer than what it carries.
+// The most bytes by which a message of the transport below is longer than the message or data that it contains.
 inline constexpr std::size_t sealed_overhead_bytes =
     envelope_bytes + sealed_head_bytes + na::access_body_bytes_max + na::MessageGuard::trailer_bytes;
 

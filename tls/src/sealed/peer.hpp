@@ -13,7 +13,7 @@ namespace cinnabar::tls {
 class SealedPeer;
 class SealedSession;
 
-// What na::Peer::upper of a peer below points to.
+// The object to which na::Peer::upper of a peer below points.
 struct LinkBelow {
     SealedPeer* dialled = nullptr;     // null: the peer was accepted
     SealedSession* session = nullptr;  // the present one; null: none

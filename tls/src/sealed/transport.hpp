@@ -51,7 +51,7 @@ class SealedTransport final : public na::SessionTransport {
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] na::PortTable<SealedPort>& ports() noexcept { return ports_; }
     [[nodiscard]] SelfDialNumbers& self_dial_numbers() noexcept { return self_dial_numbers_; }
-    // Converts an address to that of the transport below. unreachable: it has no endpoint of this transport.
+    // Converts an address to one of the transport below. unreachable: the address has no endpoint of this transport.
     [[nodiscard]] Result<na::Addr> below_of(const na::Addr& addr) const;
     // A random number for a dial of that address. If the address means this process, the number is added to
     // self_dial_numbers().
