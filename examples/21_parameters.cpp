@@ -55,8 +55,8 @@ Task<Result<void>> step(Worker& worker, Group group) {
     co_return Result<void>();
 }
 
-// What all ranks but 0 do in each round: receive the weights, and take a step. The handler starts the step as a task
-// and does not wait for it: rank 0 joins the step only after the broadcast, and the broadcast waits for its handlers.
+// In each round, each rank but 0 receives the weights and takes a step. The handler starts the step as a task and does
+// not wait for it: rank 0 joins the step only after the broadcast, and the broadcast waits for its handlers.
 void serve(Worker& worker) {
     const auto loads = [&worker](int round, Portion portion) -> Task<Result<void>> {
         auto next = step(worker, worker.group);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk handle. Its memory is local, and lent as long as the handle lives; or it is a peer's, and the handle was
-// decoded from the bytes of a serialized one (its description).
+// A bulk handle: either of local memory, which is lent as long as the handle lives; or of a peer's memory, decoded from
+// the bytes of a serialized handle (its description).
 #pragma once
 
 #include "class.hpp"

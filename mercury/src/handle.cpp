@@ -77,9 +77,8 @@ void keep_abandoned(hg_handle& handle) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     for (;;) {
         const std::int32_t left = seen - whose - 1;
-        // Abandoned: the response has not been given, and nobody holds the handle to give it. At most the response's
-        // own reference is left (if the user has dropped that too, none). abandon() then answers; until then this
-        // thread holds a reference.
+        // Abandoned: a response is pending, but nobody who could give it holds the handle; at most the response's own
+        // reference is left. abandon() then answers, and this thread holds a reference until it has done so.
         const bool abandoned = (left & ~1) == hg_handle::response_pending;
         const bool last = left == 0 || left == hg_handle::listed;
         const std::int32_t next = abandoned ? left + 1 - hg_handle::response_pending : last ? 0 : left;

@@ -82,8 +82,8 @@ void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 [[gnu::always_inline]] inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     const std::int32_t left = seen - whose - 1;
-    // In these cases another reference is certainly left, whose holder can respond if a response is pending: two or
-    // more are left; the handler's is left; one is left, and no response is pending.
+    // The fast path: certainly another reference is left, and if a response is pending, the holder of that reference
+    // can give it. Two or more references are left; or the handler's is; or one is, and no response is pending.
     constexpr std::int32_t two_or_handler = (hg_handle::response_pending - 2) | hg_handle::handler_runs;
     const bool others_stay = (left & two_or_handler) != 0 || left == 1;
     if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {

@@ -26,8 +26,8 @@ class InputState {
     // The bytes never move, and reading them needs neither begin_read() nor end_read().
     [[nodiscard]] bool stays() const noexcept { return stays_; }
 
-    // The bytes do not move between begin_read() and end_read(). Only one thread at a time may use a handle, but
-    // meanwhile the thread that ran the handler may call give_back().
+    // The bytes do not move between begin_read() and end_read(). Only one thread at a time may use a handle, but the
+    // thread that ran the handler may call give_back() at the same time.
     void begin_read() noexcept {
         if (!stays_) begin_read_of_lent();
     }

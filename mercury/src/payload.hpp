@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encoding and decoding of the user's values. Procs work directly on the message; on separate memory if the message is
-// too small.
+// Encoding and decoding of the user's values. A proc works directly on the message, or on separate memory if the
+// message is too small.
 #pragma once
 
 #include "errors.hpp"

@@ -36,9 +36,9 @@ class Engine final : public nixlBackendEngine {
     nixl_mem_list_t getSupportedMems() const override { return memories(); }
 
     nixl_status_t registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) override;
-    // For the last registration of the memory: even if it fails, no peer can begin another access, and it can be called
-    // again. NIXL_ERR_NOT_ALLOWED: transfers of this agent still use the memory; release them first. NIXL_ERR_BACKEND:
-    // another process was stopped in the middle of an access, and may continue it.
+    // If this is the last registration of the memory, no peer can begin another access afterwards, even if the function
+    // fails; it can be called again. NIXL_ERR_NOT_ALLOWED: transfers of this agent still use the memory; release them
+    // first. NIXL_ERR_BACKEND: another process was stopped in the middle of an access, and may continue it.
     nixl_status_t deregisterMem(nixlBackendMD* memory) override;
     nixl_status_t unloadMD(nixlBackendMD* memory) override;
     nixl_status_t loadLocalMD(nixlBackendMD* memory, nixlBackendMD*& out) override;

@@ -36,9 +36,9 @@ class Transfer final : public nixlBackendReqH {
         na::Addr to;
         std::string message;
     };
-    // Starts the transfer; with a notification, it ends when the other agent has received that. NIXL_IN_PROG: it was
-    // started. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local memory was
-    // deregistered. NIXL_ERR_BACKEND: out of memory.
+    // Starts the transfer. If there is a notification, the transfer ends when the other agent has received it.
+    // NIXL_IN_PROG: it was started. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local
+    // memory was deregistered. NIXL_ERR_BACKEND: out of memory.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
     // Asks the present post to end early. False: it was already asked.
@@ -59,8 +59,8 @@ class Transfer final : public nixlBackendReqH {
         std::optional<Notification> notification;
         std::vector<std::shared_ptr<Registered>> local;  // each once
     };
-    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, nobody
-    // calls it; then it ends the post when the last of those calls ends and destroys it.
+    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, it is
+    // never called; then its destructor ends the post, when the last of those calls has ended.
     class Ending {
       public:
         explicit Ending(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}

@@ -83,8 +83,8 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] Result<void> load_private_key(const std::string& path);
     // The peer's certificate must name one of these.
     [[nodiscard]] std::vector<std::string> names_of(const na::Addr& peer) const;
-    // The key under which tickets are cached if `peer` is dialled in messages: its first endpoint on this transport.
-    // None: the endpoint has a host name instead of a numeric address, or tickets are not used.
+    // The address under which tickets are cached if `peer` is dialled in messages: its first endpoint on this
+    // transport. None: the endpoint has a host name instead of a numeric address, or tickets are not used.
     [[nodiscard]] std::optional<na::SocketAddress> number_of(const na::Addr& peer) const;
 
     std::unique_ptr<SSL_CTX, Free> context_;

@@ -32,7 +32,7 @@ struct Errand {
     Report::File file;
     // `again`: an earlier session tried it, and the server may have completed it.
     std::function<hl::Task<Result<files::Moved>>(files::Client& session, bool again)> move;
-    // The entry that the errand results in, with its name on the receiving side. Set for all entries of trees. For a
+    // The entry that the errand makes on the receiving side, with its name there. Set for all entries of trees. For a
     // hard link, its `target` is the name of the first file.
     std::optional<files::Entry> result = {};
     // Set for a small file, which may be saved in one call with others of the same `mode`.

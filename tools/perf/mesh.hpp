@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf mesh`: has each of several servers make calls to all others at the same time, or transfers with them,
+// `cinnabar perf mesh`: makes each of several servers call all others, or transfer data with them, at the same time,
 // and gathers what they measured. What servers send is checked before it is used.
 #pragma once
 
@@ -28,8 +28,8 @@ struct MeshPlan {
     std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
     na::TlsOptions tls;                // for tcps and ofis
-    // If set, measures transfers in place of calls. The direction is that of the server that asks for them. pull: the
-    // other server reads its memory; push: the other server writes to it.
+    // If set, servers make transfers instead of calls: one server asks, and the other one transfers. pull: the other
+    // one reads the memory of the server that asks; push: it writes to that memory.
     std::optional<Direction> bulk = {};
 };
 

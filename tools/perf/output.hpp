@@ -23,8 +23,8 @@ class Output {
 [[nodiscard]] std::unique_ptr<Output> make_json_output();  // one object per line
 [[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; cells that do not apply to a row are empty
 
-// What several outputs format in the same way: a count such as "12.3 k", a JSON object, and eight cells of a CSV table,
-// which are empty without values.
+// Formats that several outputs share. count_text(): a count such as "12.3 k". latency_json(): a JSON object.
+// latency_cells(): eight cells of a CSV table, empty if there are no values.
 [[nodiscard]] std::string count_text(double count);
 [[nodiscard]] std::string latency_json(const Histogram& latency);
 [[nodiscard]] std::string latency_cells(const Histogram& latency);

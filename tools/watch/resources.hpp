@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a state says of the node's pools, of its memory, and of where the time of its calls goes, as rows that all
-// outputs share. Pure functions.
+// The node's pools, its memory, and where the time of its calls goes: rows made from a state, which all outputs share.
+// Pure functions.
 #pragma once
 
 #include "watch/history.hpp"

@@ -35,8 +35,8 @@ class Chunks {
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // Since when the fabric has completed no send of a copy in staging memory, although such sends are posted;
-    // time_never: none is posted. `served`: of copies for the peer's gets; otherwise of copies for puts of this side.
+    // The time since which the fabric has completed no send of a copy in staging memory; time_never: it has no such
+    // send. `served`: considers copies for gets of the peer; otherwise copies for puts of this side.
     [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }

@@ -223,8 +223,8 @@ void Origin::get_data(const Frame& frame, ConstBytes data) noexcept {
     settle(*transfer);
 }
 
-// The owner has ended a get, and says how many chunks it has sent. Takes the receives of all others back, but waits
-// until the chunks that it claims to have sent have arrived.
+// The owner has ended a get, and says how many chunks it has sent. Takes back the receives of the chunks that were not
+// sent, and waits for those that the owner claims to have sent.
 void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;

@@ -20,21 +20,23 @@ class Pools {
   public:
     explicit Pools(OfiPort& port);
 
-    // Take an object; if the pool is used up, the session that holds the most is ended first. Null: that would be
-    // `asks` itself, or out of memory. take_transfer() also returns null until the ended session has given its
-    // transfers back.
+    // Take an object from a pool. If the pool is used up, the session that holds the most of it is ended first. Null:
+    // `asks` itself holds the most, or out of memory. take_transfer() also returns null until the ended session has
+    // given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
     // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
     // chunks for the longest time without sending any, if that is longer than silence_us.
     void end_silent_writer(const Session& asks) noexcept;
-    // As end_silent_writer(), when there is no room for a chunk of a get: ends the peer that has been silent longest
-    // although ended gets wait for it to say how many chunks it sent, or for these chunks.
+    // Call it when there is no room for a chunk of a get. Considers sessions with ended gets whose peer has not yet
+    // said how many chunks it sent, or has not sent all of these. Ends the one, other than `asks`, whose peer has sent
+    // nothing for the longest time, if that is longer than silence_us.
     void end_silent_lender(const Session& asks) noexcept;
-    // As end_silent_writer(), when there is no staging memory for a chunk. `served`: of an operation of a peer; ends a
-    // silent writer, or a peer that does not read the copies sent to it for its gets. Otherwise of an operation of this
-    // side; ends a silent lender, or a peer that does not read the copies sent to it by puts.
+    // Call it when there is no staging memory for a chunk. `served`: the chunk is of a peer's operation; calls
+    // end_silent_writer(), and ends the session whose peer has read nothing for the longest time of the copies that
+    // were sent for its gets. Otherwise the chunk is of this side's operation; does the same with end_silent_lender()
+    // and the copies that were sent by puts.
     void end_silent_stager(const Session& asks, bool served) noexcept;
 
     // The size of memory for a chunk.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The provider's room for sends and for receives, which all sessions of a port share: no session whose peer does not
-// read, or sends nothing, can use up all of it. Owner of the context only.
+// The provider's room for sends and for receives, which all sessions of a port share. A session whose peer does not
+// read, or sends nothing, cannot use up all of it. Owner of the context only.
 #pragma once
 
 #include "frame_sender.hpp"
@@ -26,8 +26,8 @@ class SendRoom {
     std::int64_t left_;
 };
 
-// Room for receives of chunks. A session begins a get only if it then holds at most half of what the others do not
-// hold.
+// Room for receives of chunks. A session begins a get only if it then holds at most half of the receives that no other
+// session holds.
 class ReceiveRoom {
   public:
     explicit ReceiveRoom(std::size_t receives_max) noexcept : left_(static_cast<std::int64_t>(receives_max)) {}

@@ -22,8 +22,8 @@ namespace cinnabar::ofi {
 class OfiPeer;
 class OfiPort;
 
-// Identifies a sealed chunk; authenticated with it, so that the chunk cannot be opened as another one. The tag alone is
-// not enough: it is random and may repeat.
+// Identifies a sealed chunk, and is authenticated together with it, so that the chunk cannot be opened as another one.
+// The tag alone is not enough: it is random and may repeat.
 struct ChunkId {
     bool of_put = false;
     std::uint64_t id = 0;  // of the operation, as its origin chose it

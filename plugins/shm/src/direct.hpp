@@ -51,14 +51,14 @@ struct MappedLease {
     na::LeaseKey key;
 };
 
-// Maps the memory of a lease, if the peer's library allocated it (view.cpp). The result's `position` is that of
-// `offset`. The lease is pinned only during the call. Errors: as na::Port::view. Owner of the context only.
+// Maps the memory of a lease, if the peer's library allocated it (view.cpp). The result's `position` is where `offset`
+// lies in the file. The lease is pinned only during the call. Errors: as na::Port::view. Owner of the context only.
 [[nodiscard]] Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, std::uint64_t offset,
                                             std::uint64_t bytes, na::Access want);
 
 class MappedMemory final : public na::DirectMemory {
   public:
-    // `offset`: of the memory's first byte in the lease; lease.position is that of the same byte.
+    // The memory begins at `offset` in the lease, and at lease.position in the file.
     MappedMemory(MappedLease lease, std::uint64_t offset, std::uint64_t bytes, na::Access access, BoardView board,
                  DirectSlot slot) noexcept
         : DirectMemory(bytes),

@@ -74,7 +74,7 @@ class Flags {
     }
     // Requires: the flag is taken.
     void raise(std::uint32_t flag) noexcept { detail::raise_flag(memory_.base(), flag); }
-    // Lowers raised flags, and calls visit(flag) for each. If visit() raises a flag again, it waits for the next call.
+    // Lowers raised flags, and calls visit(flag) for each. A flag that visit() raises again is left for the next call.
     // One call lowers about lowered_max flags, and the next call begins with the next group, so no group has to wait
     // for ever. Requires: any().
     template <typename Visit>

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t always_hot = 8;
 // The most sessions that are looked at in every round.
 constexpr std::size_t hot_max = 64;
-// In a crowd, a hot session ceases to be hot after more than this many looks in a row have found no record: without a
-// flag, and with one.
+// In a crowd, a hot session ceases to be hot after more than this many looks in a row have found no record. The first
+// limit is for sessions without a flag, the second one for sessions with a flag.
 constexpr std::uint32_t misses_max = 4096;
 constexpr std::uint32_t misses_max_flagged = 64;
 // A flagged session becomes hot if its last record came at most this many rounds ago.

@@ -2,9 +2,9 @@
 // A ring of records in shared memory, with one writer and one reader; no lock, no system call. docs/wire-format-shm.md.
 //
 // The first word of a record publishes it. The reader polls the word where the next record will begin, which is 0 until
-// then. The writer writes the rest of the record, then a 0 after the record, where the following one will begin, and
-// the first word last. So a small message costs the reader one or two cache lines, and the reader never sees half a
-// record, even if the writer dies.
+// that record is published. To publish a record, the writer writes the rest of it, then a 0 after it, where the
+// following record will begin, and its first word last. So a small message costs the reader one or two cache lines, and
+// the reader never sees half a record, even if the writer dies.
 //
 // The reader trusts nothing: it keeps its own position, reads the first word once, and checks it against its own
 // bounds. All that a hostile writer can do is send malformed records, or end the session. Each side: one thread at a
@@ -71,8 +71,8 @@ inline constexpr std::size_t ring_bytes_min = 64 * 1024;
 inline constexpr std::size_t ring_bytes_max = 64 * 1024 * 1024;
 
 // The ring size for records of at most `record_bytes_max` without header: a power of two with room for three of them.
-// Because the reader gives room back in quarters of the ring (RingReader::room_due), a waiting writer then always gets
-// room.
+// Because the reader gives room back when it has consumed over a quarter of the ring (RingReader::room_due), a waiting
+// writer then always gets room.
 [[nodiscard]] std::size_t ring_bytes_for(std::size_t record_bytes_max) noexcept;
 [[nodiscard]] constexpr std::size_t record_size(std::size_t bytes) noexcept {
     return record_header_bytes + ((bytes + 15) & ~std::size_t{15});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first bytes on a lane, 56 of them: the Hello, and the token that tells to which session a further lane belongs
+// The first 56 bytes on a lane: the Hello, and the token by which a further lane names its session
 // (docs/wire-format-tcp.md, "Greeting"). Pure, no I/O. The bytes are untrusted.
 #pragma once
 

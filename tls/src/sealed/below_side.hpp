@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sealed port is to the port below: its host, and the receiver of its messages. Owner of the context only,
+// A sealed port as the port below sees it: its host, and the receiver of its messages. Owner of the context only,
 // except wake() and submit(): any thread.
 #pragma once
 

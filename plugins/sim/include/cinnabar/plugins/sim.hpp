@@ -3,7 +3,7 @@
 // All randomness comes from one seed: the same seed and the same calls give the same events in the same order.
 //
 // A World, its transports and their contexts are used by one thread at a time; contexts may be opened for one thread or
-// for many. Time advances only to events. A context that finds nothing to do is idle and returns from progress() at
+// for many. Time does not pass by itself. A context that finds nothing to do is idle and returns from progress() at
 // once. When all open contexts of the living hosts are idle, the last of them advances time to the next event, or to
 // the earliest time for which one of them waits. advance() and run_to() advance time whether contexts are idle or not.
 #pragma once
@@ -80,8 +80,8 @@ class CINNABAR_API World {
     // Kills the process on `name`: its peers see a reset, and nobody accesses its memory any more. Its ops complete
     // with `canceled` when its contexts are closed.
     void kill(std::string_view name);
-    // Stops the process (SIGSTOP): do not poll it until resume(). Work that a network card does without the process
-    // continues (messages into slots; with rdma_strict also RMA).
+    // Stops the process (SIGSTOP): do not poll it until resume(). What a network card does by itself continues:
+    // messages take receive slots, and under rdma_strict RMA is carried out.
     void stop(std::string_view name);
     void resume(std::string_view name);
     // Blocks all traffic between the two hosts until heal(). A connection survives if the partition is shorter than the
