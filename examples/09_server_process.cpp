@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A server in a process of its own, which ends cleanly on SIGTERM: it refuses new calls and finishes running ones. With
-// the argument "serve" this program is the server; without arguments it starts one, calls it, and stops it while a call
-// is in progress.
+// the argument "serve" this program is the server. Without arguments it starts a server, calls it, and stops it while a
+// call is in progress.
 #include <cinnabar/cinnabar.hpp>
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A service tested without a network: on a simulated one, with lost connections and a restart. All faults come from one
-// seed, in one thread, and simulated hours take no time.
+// Tests a service on a simulated network, with lost connections and a restart. All faults come from one seed,
+// everything runs in one thread, and simulated hours take no time.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/plugins/sim.hpp>
 

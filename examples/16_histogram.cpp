@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A histogram in remote memory: each worker counts its values, then adds all its buckets at once; a reader reads the
-// sums. The next round reuses the memory, and tokens of the previous round are stale.
+// sums. The next round reuses the memory; tokens of the previous round are then refused as stale.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock-free queue in remote memory, used by many processes at once: its owner shares the words and does nothing else.
-// Each slot has a number that says whose turn it is (Vyukov's bounded queue).
+// A lock-free queue in remote memory, used by many processes at once. The memory's owner shares its words and does
+// nothing else. Each slot has a number that says whose turn it is (Vyukov's bounded queue).
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 
@@ -16,8 +16,8 @@ using Words = RemoteSpan<std::uint64_t>;
 inline constexpr Rpc<Words()> queue{"queue"};
 constexpr std::uint64_t slots = 8;
 
-// Word 0: the number of the next value to take; word 1: of the next value to put; then a turn and a value for each
-// slot.
+// The words of the queue. Word 0: the number of the next value to take. Word 1: the number of the next value to put.
+// Then two words for each slot: a turn and a value.
 std::vector<std::uint64_t> empty_queue() {
     std::vector<std::uint64_t> words(2 + 2 * slots);
     for (std::uint64_t i = 0; i < slots; ++i) words[2 + 2 * i] = i;
@@ -30,8 +30,8 @@ struct Queue {
     NodeRef node;
     Words words;
 
-    // Takes the next number of a counter, if the turn of its slot is that number plus `after`. Empty: the turn is
-    // lower, because the queue is full (to put) or empty (to take).
+    // Takes the next number of a counter if the turn of its slot is that number plus `after`. Empty: the turn is lower,
+    // because the queue is full (for a put) or empty (for a take).
     Task<Result<Maybe>> ticket(std::uint64_t counter, std::uint64_t after) {
         for (;;) {
             CINNABAR_CO_TRY(const std::uint64_t at, co_await words[counter].read(node));

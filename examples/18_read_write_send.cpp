@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Infinity's own example, read-write-send, rewritten: a server offers memory, a client reads it, writes it, and sends a
-// message. The token of the memory is the result of a call, where Infinity uses the user data of a connection; the end
-// of an operation is awaited, where Infinity uses a request token. It works on any transport.
+// The example read-write-send of the library Infinity, rewritten: a server offers memory, and a client reads it, writes
+// to it, and sends a message. Two things differ: the client gets the memory's token as the result of a call, where
+// Infinity uses the user data of a connection; and it awaits an operation, where Infinity uses a request token. It
+// works on any transport.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A replicated key-value store on a group: each key has an owner and two followers. A write is answered when all living
-// holders of the key have it. If the owner dies, its first follower takes over, and a third copy is made again.
+// holders of the key have it. If the owner dies, its first follower becomes the owner, and the store makes a third copy
+// again.
 //
 // There is no consensus. If the network is cut, both parts accept writes; when they merge, the later write of a key
-// wins, and the other is lost without a message. A read may see a write that is not answered yet, and that dies with
-// the owner. A write that failed may have happened. An owner that has just joined, or come back, has old values or none
-// until the others have sent it theirs. If all holders of a key die, so does it. If clocks of hosts differ by more than
-// ClockOptions::drift_max, an older write may win.
+// wins, and the other is lost without a message. A read may return a write that has not been answered yet, and that is
+// lost if the owner dies. A write that failed may have happened. An owner that has just joined, or come back, has old
+// values or none until the others have sent it theirs. If all holders of a key die, the key is lost. If clocks of hosts
+// differ by more than ClockOptions::drift_max, an older write may win.
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
@@ -34,8 +35,8 @@ inline constexpr Rpc<void(Entry)> put{"put"};  // the owner sets the version
 inline constexpr Rpc<Entry(std::string)> get{"get"};
 inline constexpr Rpc<void(std::vector<Entry>)> keep{"keep"};  // from the owner to all holders
 
-// The owner of a key, and its followers: the members with the largest hashes of key and rank. All members compute the
-// same. If one dies, only the keys that it held get another holder.
+// The owner of a key, and its followers: the members for which the hash of key and rank is largest. All members compute
+// the same list. If a member dies, only the keys that it held get a new holder.
 std::vector<Rank> holders_of(const std::string& key, const View& view) {
     const auto weight = [&key](Rank rank) { return Random(rpc::rpc_id(key) + rank).next(); };
     std::vector<Rank> ranks(view.present().begin(), view.present().end());
@@ -44,8 +45,8 @@ std::vector<Rank> holders_of(const std::string& key, const View& view) {
     return ranks;
 }
 
-// Gives entries to all that hold them by the present view. If one does not take them, tries again after the next event:
-// a member that is dead will be excluded, and then does not count.
+// Gives entries to all members that hold them by the present view. If a member does not take them, tries again after
+// the next event: a dead member will be excluded, and is then no longer asked.
 Task<Result<void>> replicate(Group group, std::vector<Entry> entries) {
     Events events = group.events();
     for (;;) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Training by several processes: in each round, rank 0 broadcasts a large vector of parameters, which members pass on
-// while the rest still arrives. Then each member computes the gradient for its own data, and an all-reduce gives all of
-// them the mean. One member dies while it receives: those below it get the rest from above, and the training goes on.
+// Training by several processes. In each round, rank 0 broadcasts a large vector of parameters; members pass parts of
+// it on while others still arrive. Then each member computes the gradient for its own data, and an all-reduce gives all
+// of them the mean. One member dies while it receives: the members below it get the rest from the one above it, and the
+// training goes on.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/plugins/sim.hpp>
@@ -54,8 +55,8 @@ Task<Result<void>> step(Worker& worker, Group group) {
     co_return Result<void>();
 }
 
-// What all ranks but 0 do in each round: they receive the weights and take a step. The step runs in a task of its own,
-// because rank 0 takes part in it only when the broadcast has ended, and the broadcast waits for its handlers.
+// In each round, each rank but 0 receives the weights and takes a step. The handler starts the step as a task and does
+// not wait for it: rank 0 joins the step only after the broadcast, and the broadcast waits for its handlers.
 void serve(Worker& worker) {
     const auto loads = [&worker](int round, Portion portion) -> Task<Result<void>> {
         auto next = step(worker, worker.group);

@@ -209,7 +209,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     });
 }
 
-// Undoes what words_for() does to local paths: "./[x]" is no name on a server.
+// Removes the "./" that words_for() puts before a word in brackets: it suits local paths, but no name on a server.
 std::string as_given(std::string word) {
     return word.starts_with("./[") && word.ends_with(']') ? word.substr(2) : word;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the plugin whose path is given, sends itself a message, puts bytes into memory that it lent, and prints what
-// arrived.
+// Loads the plugin whose path is given. Its context sends itself a message and puts bytes into memory that it lends;
+// the program prints what arrives.
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/na/registry.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/guide.md, "From Margo and Thallium": providers, which distinguish several services of a process, and a handler
-// that waits for the network without holding a thread.
+// docs/guide.md, "From Margo and Thallium": providers, which tell several services of a process apart, and a handler
+// that waits for the network without occupying a thread.
 #include <cinnabar/cinnabar.hpp>
 
 #include <iostream>

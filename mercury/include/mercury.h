@@ -73,11 +73,11 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t* hg_class,
 /* --- Contexts: operations make progress on a context. */
 
 HG_PUBLIC hg_context_t* HG_Context_create(hg_class_t* hg_class) HG_WARN_UNUSED_RESULT;
-/* Peers select a context with HG_Set_target_id. A second context with the same id can make calls, but requests go to
- * the first. */
+/* Peers select a context with HG_Set_target_id. A second context with the same id can make calls, but receives no
+ * requests: these go to the first one. */
 HG_PUBLIC hg_context_t* HG_Context_create_id(hg_class_t* hg_class, uint8_t id) HG_WARN_UNUSED_RESULT;
-/* First sends the responses that were given, for at most a second. Calls and transfers in flight end with HG_CANCELED.
- * Their callbacks run inside this function. HG_BUSY: handles still exist; nothing was done. */
+/* First sends the responses that were given to HG_Respond, for at most a second. Calls and transfers in flight end with
+ * HG_CANCELED. Their callbacks run inside this function. HG_BUSY: handles still exist; nothing was done. */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t* context);
 /* From now on refuses new requests; everything else continues. */
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t* context);
@@ -137,8 +137,8 @@ HG_PUBLIC hg_return_t HG_Create(hg_context_t* context, hg_addr_t addr, hg_id_t i
 /* Drops a reference. The handle of a handler has two, one of which belongs to the response. If the handler drops its
  * reference without a response, the origin gets HG_CANCELED. */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
-/* Prepares the handle for another call. Without an address it has none afterwards; an id of 0 keeps the old one.
- * HG_BUSY: in flight. HG_NOENTRY: the id is not registered. */
+/* Prepares the handle for another call. If `addr` is NULL, the handle has no address afterwards; if `id` is 0, it keeps
+ * the old id. HG_BUSY: in flight. HG_NOENTRY: the id is not registered. */
 HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle) HG_WARN_UNUSED_RESULT;
@@ -188,8 +188,8 @@ HG_PUBLIC hg_return_t HG_Progress(hg_context_t* context, unsigned int timeout);
  * was none. `actual_count` may be NULL. */
 HG_PUBLIC hg_return_t HG_Trigger(hg_context_t* context, unsigned int timeout, unsigned int max_count,
                                  unsigned int* actual_count);
-/* A file descriptor for the program's own event loop. Call HG_Event_ready before each wait; if it is true, do not wait.
- * */
+/* A file descriptor for the program's own event loop. Before each wait, call HG_Event_ready; if it returns true, do not
+ * wait. */
 HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t* context) HG_WARN_UNUSED_RESULT;
 HG_PUBLIC bool HG_Event_ready(hg_context_t* context) HG_WARN_UNUSED_RESULT;
 /* Makes progress without waiting. `count`: the number of callbacks that are ready; may be NULL. */

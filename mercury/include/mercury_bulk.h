@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Bulk: memory that a process lends to peers. It sends the serialized handle in a call, and the peer that has it
- * transfers the data. Threads: as in mercury.h. */
+ * Bulk: memory that a process lends to peers. The process sends the serialized handle in a call, and the peer that
+ * receives it transfers the data. Threads: as in mercury.h. */
 #ifndef MERCURY_BULK_H
 #define MERCURY_BULK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * HG_Core: HG without procs, for programs that encode arguments and results themselves. The objects are those of HG. A
- * function does the same as the HG function of that name without "Core", whose comment applies. If arguments or results
- * do not fit a message, the program must transfer the rest (HG_Core_set_more_data_callback). */
+ * HG_Core: HG without procs, for programs that encode arguments and results themselves. Its objects are HG's objects.
+ * Each function does the same as the HG function of that name without "Core"; see the comment there. If arguments or
+ * results do not fit into a message, the program must transfer the rest (HG_Core_set_more_data_callback). */
 #ifndef MERCURY_CORE_H
 #define MERCURY_CORE_H
 

@@ -97,8 +97,8 @@ uint8_t HG_Addr_cmp(hg_class_t*, hg_addr_t one, hg_addr_t other) {
 hg_return_t HG_Addr_to_string(hg_class_t* hg_class, char* text, hg_size_t* bytes, hg_addr_t addr) {
     if (!hg_class || !bytes || !addr) return HG_INVALID_ARG;
     return guarded([&] {
-        // A class's request to itself arrives over a session, whose address is useless to others, so the class's own
-        // address is printed.
+        // If the class has called itself, `addr` is the address of a session, which is useless to others. So the
+        // class's own address is printed.
         const bool me = hg_class->network->listen && hg_class->is_me(addr->addr);
         const na::Addr known = me ? hg_class->known_as(addr->addr.body().context) : addr->addr;
         return mercury::give_text(mercury::printed(*hg_class->network, known), text, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk handle: local memory, lent for as long as the handle lives, or memory of a peer, decoded from a serialized
-// handle (its description).
+// A bulk handle: either of local memory, which is lent as long as the handle lives; or of a peer's memory, decoded from
+// the bytes of a serialized handle (its description).
 #pragma once
 
 #include "class.hpp"
@@ -38,8 +38,8 @@ struct hg_bulk {
     std::uint64_t secret = 0;  // identifies the handle in its descriptions; 0: not serialized yet
     unsigned users = 0;        // how many `Original` hold the handle; guarded by described_mutex
 
-    // The secret of the original, if this handle was decoded by the class that described it. Then it has neither
-    // segments nor `local`; the original has them, and may be freed first.
+    // Set if this handle was decoded by the same class that described it: the secret of the original handle. Then this
+    // handle has neither segments nor `local`; they are the original's, which may be freed first.
     std::uint64_t original = 0;
 
     // Memory of a peer: its description, which can be forwarded to others.
@@ -66,15 +66,16 @@ inline constexpr unsigned long describe_eager = 1ul << 2;
 [[nodiscard]] hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept;
 // Assigns the handle its secret, once. Requires: the handle was not decoded.
 [[nodiscard]] hg_return_t remember_description(hg_bulk& bulk) noexcept;
-// From now on, a description of this handle that comes back is treated as a peer's memory. Waits until no `Original`
+// From now on, the class no longer recognises the handle's description as its own memory. Waits until no `Original`
 // holds the handle.
 void forget_description(hg_bulk& bulk) noexcept;
 
-// Whether the description with this secret is of a handle of this class. If so, `made` becomes local memory.
+// Whether the description with this secret is of a handle of this class. If so, `made` becomes a handle of that memory.
 [[nodiscard]] bool recognise_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) noexcept;
 
-// The local handle that has the memory of `bulk`: itself, or its original. False if that was freed. HG_Bulk_free of the
-// original waits for this object: hold it for a copy, never for an operation that needs progress.
+// Holds the local handle that has the memory of `bulk`: `bulk` itself, or its original. Converts to false if the
+// original was freed. HG_Bulk_free of the original waits until this object is gone, so hold it while memory is copied,
+// never for an operation that needs progress.
 class Original {
   public:
     explicit Original(hg_bulk& bulk) noexcept;
@@ -91,15 +92,15 @@ class Original {
 };
 inline constexpr const char* original_is_gone =
     "the bulk handle was decoded from a description of this class's own memory, whose handle has been freed since";
-// For a transfer: takes a reference to the original, as if the user had passed that. Null if it was freed.
-// Requires: bulk.original != 0.
+// For a transfer: takes a reference to the original, as if the user had passed the original instead of `bulk`. Null if
+// it was freed. Requires: bulk.original != 0.
 [[nodiscard]] hg_bulk* keep_original(hg_bulk& bulk) noexcept;
 
-// Lends the memory on each network of the class. If one refuses, the next call tries that one again. Requires:
+// Lends the memory on each network of the class. If a network refuses, the next call begins with that one. Requires:
 // lend_mutex is held.
 [[nodiscard]] hg_return_t lend(hg_bulk& bulk);
-// Revokes the leases of all peers and waits at most a second for accesses in progress. HG_TIMEOUT: one of them has not
-// ended; the class keeps that registration until HG_Finalize.
+// Revokes the leases of all peers and waits at most a second for accesses in progress. HG_TIMEOUT: an access has not
+// ended; the class keeps its lease and registration until HG_Finalize.
 [[nodiscard]] hg_return_t take_back(hg_bulk& bulk) noexcept;
 
 }  // namespace cinnabar::mercury

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lends the memory of a bulk handle: leases are granted when the handle is first serialized and revoked when it is
-// freed.
+// Lends the memory of a bulk handle: leases are granted when the handle is first serialized, and revoked when the
+// handle is freed.
 #include "bulk.hpp"
 #include "context.hpp"
 #include "errors.hpp"
@@ -20,9 +20,9 @@ namespace {
 
 constexpr TimeUs patience_us = 1'000'000;
 
-// Drives contexts, because fences complete inside progress(). This includes the context that this thread is destroying:
-// the callbacks of its canceled operations may free handles. Other single-threaded contexts are left out, since only
-// their own threads may drive them.
+// Drives contexts, because fences complete inside progress(). Among them is the context that this thread is destroying:
+// the callbacks of its canceled operations may free handles. In single-threaded mode, no other context is driven,
+// because only its own thread may do that.
 void drive(hg_class& owner) noexcept {
     if (hg_context* const context = context_destroyed_here(); context && context->owner == &owner) {
         (void)context->rpc->progress(std::chrono::milliseconds(1));
@@ -56,7 +56,7 @@ hg_return_t lend(hg_bulk& bulk) {
         if (!lender) return failed("lending memory of a device", lender.error());
         lenders = {*std::move(lender)};
     }
-    // What an earlier attempt was granted is kept, and revoked when the handle is freed.
+    // Leases of an earlier attempt are kept, and revoked when the handle is freed.
     while (bulk.lends.size() < networks) {
         const auto& transport = lenders[bulk.lends.size()];
         auto& lending = bulk.lends.emplace_back(std::make_unique<Lending>());

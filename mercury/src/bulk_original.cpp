@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles decoded from a description of the class's own memory: such a handle looks its original up by a secret each
-// time it is used, because the original may have been freed in the meantime.
+// Handles decoded from a description of the class's own memory. Such a handle finds its original by a secret each time
+// it is used, because the original may have been freed in the meantime.
 #include "bulk.hpp"
 #include "errors.hpp"
 

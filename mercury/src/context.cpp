@@ -108,8 +108,8 @@ hg_return_t HG_Context_destroy(hg_context_t* context) {
         const std::lock_guard lock(context->owner->contexts_mutex);
         std::erase(context->owner->open_contexts, context);
     }
-    // Sends responses and one-way calls, and ends other operations in flight. Their callbacks run here and may still
-    // use the context.
+    // Sends the responses and one-way calls that wait, and ends all other operations in flight. Their callbacks run
+    // here and may still use the context.
     hg_context* const outer = std::exchange(destroyed_here, context);
     delete context->rpc.get();
     (void)context->rpc.release();

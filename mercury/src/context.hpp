@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HG context: an rpc context, the pools of its operations, and counts of the objects that must be freed before
+// An HG context: an rpc context, the pools of its operations, and the numbers of objects that must be freed before
 // HG_Context_destroy.
 #pragma once
 

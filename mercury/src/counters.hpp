@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a class. Events of each call are counted in its handle, which only one thread at a time uses, so that
-// threads do not contend for a shared word; a reader sums up the handles.
+// Counters of a class. Events of each call are counted in the call's handle, which only one thread at a time uses, so
+// that threads do not contend for a shared word. To read the counters, the counts of all handles are added up.
 #pragma once
 
 #include "mercury_core_types.h"

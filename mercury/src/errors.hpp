@@ -16,7 +16,7 @@ namespace cinnabar::mercury {
 [[nodiscard]] hg_return_t to_hg(Errc code) noexcept;
 // The error code of a response that HG generates, for a handler that returned an error.
 [[nodiscard]] Errc to_errc(hg_return_t value) noexcept;
-// The app code that is sent with it, so that the origin gets exactly this value; 0 if it is no HG value.
+// The app code that is sent with that error code, so that the origin gets exactly this value; 0: it is no HG value.
 [[nodiscard]] std::uint32_t app_code_of(hg_return_t value) noexcept;
 // The return value of a call: from the app code if there is one, otherwise from the result.
 [[nodiscard]] hg_return_t told_by(Errc result, std::uint32_t app_code) noexcept;

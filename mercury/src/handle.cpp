@@ -60,8 +60,8 @@ void keep_abandoned(hg_handle& handle) noexcept {
     if (oldest) free_handle(*oldest);
 }
 
-// The handler dropped the handle without a response: answers now, because the origin would otherwise wait. Drops the
-// caller's own reference.
+// The handler has dropped the handle without a response. Answers now, because otherwise the origin would wait, and
+// drops the reference that the calling thread holds.
 [[gnu::cold, gnu::noinline]] void abandon(hg_handle& handle) noexcept {
     handle.busy.store(false, std::memory_order_relaxed);
     rpc::Request& request = *std::exchange(handle.request, nullptr);
@@ -77,8 +77,8 @@ void keep_abandoned(hg_handle& handle) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     for (;;) {
         const std::int32_t left = seen - whose - 1;
-        // The response is not given yet, and nobody holds the handle to give it. At most the reference of the response
-        // is left (none, if the user dropped that too). This thread answers and holds a reference until then.
+        // Abandoned: a response is pending, but nobody who could give it holds the handle; at most the response's own
+        // reference is left. abandon() then answers, and this thread holds a reference until it has done so.
         const bool abandoned = (left & ~1) == hg_handle::response_pending;
         const bool last = left == 0 || left == hg_handle::listed;
         const std::int32_t next = abandoned ? left + 1 - hg_handle::response_pending : last ? 0 : left;
@@ -223,8 +223,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id) {
     handle->info.context_id = id;
     handle->target = {};
     if (!handle->call || handle->forwarded) return HG_SUCCESS;
-    // Bytes that the user has written are copied to the call that will be sent. Its network may have a smaller room:
-    // forward() refuses what does not fit.
+    // Copies the bytes that the user has written to a new call, for the new target. If its network has room for fewer
+    // bytes, forward() refuses a message that does not fit.
     rpc::Call* const written = std::exchange(handle->call, nullptr);
     const hg_return_t made = mercury::prepare_call(*handle);
     if (made == HG_SUCCESS) {

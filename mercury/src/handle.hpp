@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handle of origin and target. At the origin it has a Call, created when first needed, since address and id may be
-// set late; at the target it has a Request. Reference-counted: operations in flight hold a reference, so a handle may
-// be destroyed in flight.
+// A handle, at the origin or at the target. At the origin it has a Call, which is created only when it is needed,
+// because the user may set the address and the id late; at the target it has a Request. Reference-counted: an operation
+// in flight holds a reference, so the user may destroy the handle meanwhile.
 #pragma once
 
 #include "class.hpp"
@@ -20,9 +20,9 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_info info{};
     hg_addr peer;  // target of info.addr; kept for the next use of the slot, which usually has the same peer
     cinnabar::mercury::Registration* registration = nullptr;
-    // The count is in the low bits. Bits: `response_pending`: one of the references belongs to a response that is not
-    // given yet; `handler_runs`: one belongs to the thread that runs the handler; `listed`: the handle is in
-    // hg_context::abandoned.
+    // The number of references is in the low bits. `response_pending` is set while one of them belongs to a response
+    // that has not been given yet; `handler_runs`, while one belongs to the thread that runs the handler; `listed`,
+    // while the handle is in hg_context::abandoned.
     std::atomic<std::int32_t> references{0};
     static constexpr std::int32_t response_pending = 1 << 24;
     static constexpr std::int32_t handler_runs = 1 << 25;
@@ -36,8 +36,8 @@ struct hg_handle : cinnabar::PoolSlot {
     bool one_way = false;
     bool abandoned = false;  // the handler dropped it without a response; one more reference may still be dropped
 
-    // Origin. The call is created by the first function that needs its bytes, or by HG_Forward, and kept until the next
-    // one is created.
+    // Origin. The call is created by the first function that needs its bytes, or by HG_Forward. It is kept until the
+    // next one is created.
     cinnabar::rpc::Call* call = nullptr;
     bool forwarded = false;  // whether `call` was forwarded
     std::atomic<cinnabar::rpc::CallId> call_id{0};
@@ -73,7 +73,7 @@ struct hg_handle : cinnabar::PoolSlot {
 
 namespace cinnabar::mercury {
 
-// A spare handle of the context whose callbacks this thread runs.
+// While this thread runs a context's callbacks, keeps one handle that it has freed, for its next take_handle().
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<hg_handle> spare_handle;
 
 // As drop(), whatever the number of references.
@@ -82,8 +82,8 @@ void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 [[gnu::always_inline]] inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     const std::int32_t left = seen - whose - 1;
-    // If two or more stay, or that of the running handler, or one of a handle that needs no response, then it is not
-    // the last one, and the handle has a holder who can respond.
+    // The fast path: certainly another reference is left, and if a response is pending, the holder of that reference
+    // can give it. Two or more references are left; or the handler's is; or one is, and no response is pending.
     constexpr std::int32_t two_or_handler = (hg_handle::response_pending - 2) | hg_handle::handler_runs;
     const bool others_stay = (left & two_or_handler) != 0 || left == 1;
     if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
@@ -95,8 +95,8 @@ void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;
 // Sends the first `bytes` of the input. Requires: the callback is set in the handle.
 [[nodiscard]] hg_return_t forward(hg_handle& handle, std::size_t bytes) noexcept;
-// Responds with the first `bytes` of the output. `tells`: the callback is set in the handle. HG_OPNOTSUPPORTED:
-// one-way, or answered already.
+// Responds with the first `bytes` of the output. `tells`: afterwards calls the callback that is set in the handle.
+// HG_OPNOTSUPPORTED: the call is one-way, or was answered already.
 [[nodiscard]] hg_return_t respond(hg_handle& handle, std::size_t bytes, bool tells) noexcept;
 
 }  // namespace cinnabar::mercury

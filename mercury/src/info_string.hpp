@@ -19,7 +19,7 @@ struct InfoString {
     // The deadline of calls and transfers; max: none. From "?deadline_ms=N", else from CINNABAR_HG_DEADLINE_MS.
     Microseconds deadline = Microseconds::max();
     // How long to wait for a peer that sends no Hello, reads nothing, or stops sending its large arguments. From
-    // "?patience_ms=N", else from CINNABAR_HG_PATIENCE_MS.
+    // "?patience_ms=N", otherwise from CINNABAR_HG_PATIENCE_MS.
     Microseconds patience = std::chrono::minutes(1);
 
     // The prefix of printed addresses: "ofi+tcp;ofi_rxm", or "tcp" if the string had no class.
@@ -32,7 +32,7 @@ struct InfoString {
     [[nodiscard]] static Result<InfoString> parse(std::string_view text);
 };
 
-// Converts an address of a Mercury program, one endpoint or several separated by commas, to the core's form.
+// Converts the address that a Mercury program uses, of one endpoint or several separated by commas, to the core's form.
 // bad_address, unsupported.
 [[nodiscard]] Result<std::string> to_core(std::string_view address);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arguments of a request lie in receive memory of the network until the handler returns. If the handle is kept
-// longer, they are copied and the receive memory is given back, although other threads may be reading the arguments or
-// have pointers to them. InputState decides when the copy may be made. Small arguments are stored in the request itself
-// and never move.
+// longer, they are copied, and the receive memory is given back. But another thread may be reading the arguments, or
+// the user may have pointers to them: InputState decides when they may be moved. Small arguments are stored in the
+// request itself and never move.
 #pragma once
 
 #include "mercury_types.h"
@@ -26,8 +26,8 @@ class InputState {
     // The bytes never move, and reading them needs neither begin_read() nor end_read().
     [[nodiscard]] bool stays() const noexcept { return stays_; }
 
-    // Between these two the bytes do not move. Only one thread at a time may use a handle, but the thread that ran the
-    // handler may call give_back() meanwhile.
+    // The bytes do not move between begin_read() and end_read(). Only one thread at a time may use a handle, but the
+    // thread that ran the handler may call give_back() at the same time.
     void begin_read() noexcept {
         if (!stays_) begin_read_of_lent();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of HG_Core: the user's bytes, followed by one byte of flags. A flag says that the sender has more data than
-// fits the message. The receiving program then fetches that data in its own way before the handler or the callback of
-// the call runs.
+// fit into the message. Then the receiving program fetches those data in its own way, before the call's handler or
+// callback runs.
 #pragma once
 
 #include "mercury_core_types.h"

@@ -39,7 +39,7 @@ na::TransportOptions transport_options(const na_init_info_4_0& options, bool lis
     wanted.connect_timeout = wanted.hello_timeout = wanted.keepalive = patience;
     constexpr std::uint32_t contexts_max = 1024;  // only 256 of them can have their own id
     wanted.contexts_max = contexts_max;
-    // Half are for responses: handlers may keep as many calls waiting as there are slots, without a deadline.
+    // Half of them are for responses: handlers may keep as many calls waiting as there are slots, without a deadline.
     constexpr std::uint32_t receive_slots = 131'072;
     wanted.receive_slots = receive_slots;
     // The transport has one limit for both kinds of messages.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An NA class: an open network with the name by which it was opened. An HG class opens one or is given one.
-// Thread-safe.
+// An NA class: an open network and the name by which it was opened. An HG class opens one itself, or the user passes
+// one to it. Thread-safe.
 #pragma once
 
 #include "info_string.hpp"
@@ -47,8 +47,8 @@ namespace cinnabar::mercury {
 // The address on which the transport listens; otherwise the one by which its peers know it.
 [[nodiscard]] CINNABAR_API na::Addr self_of(const na::Transport& transport);
 
-// Whether both are the same connection, or addresses of the same context of one process. The identity that a peer
-// claims is never used for this.
+// Whether both are the same connection, or addresses of the same context of one process. Never trusts the identity that
+// a peer claims.
 [[nodiscard]] CINNABAR_API bool same_peer(const na::Addr& one, const na::Addr& other) noexcept;
 
 // An address as text for users: the first endpoint of each network, with the prefix of the class.

@@ -144,8 +144,8 @@ hg_size_t HG_Get_output_payload_size(hg_handle_t handle) {
 
 namespace {
 
-// Mercury's interface has no const: the same function gives users a buffer to write to before sending, or received
-// bytes to read.
+// Returns received bytes, or a buffer to write to. Mercury's interface has the same functions for both, and so no
+// const.
 hg_return_t give(ConstBytes bytes, void** buffer, hg_size_t* size) {
     if (bytes.data() == nullptr) return HG_FAULT;
     *buffer = const_cast<std::byte*>(bytes.data());

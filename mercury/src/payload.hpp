@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encoding and decoding of the user's values. Procs run directly on the message, or on separate memory if the message
-// is too small.
+// Encoding and decoding of the user's values. A proc works directly on the message, or on separate memory if the
+// message is too small.
 #pragma once
 
 #include "errors.hpp"
@@ -20,11 +20,11 @@ struct Encoded {
     std::size_t bytes = 0;  // of the value
 };
 
-// How a message ends whose proc failed, or whose value does not fit: by end_encoding().
+// Finishes an encoding if the proc has failed, or if the value does not fit into the message; calls end_encoding().
 using EndEncoding = Encoded (*)(hg_handle& handle, hg_proc& proc, hg_return_t ret) noexcept;
 
-// Encodes `value` after the first `offset` bytes of `room`. Inlined, and without what only `end` needs: its arguments,
-// passed in memory, took as many instructions as its work.
+// Encodes `value` after the first `offset` bytes of `room`. Inlined, and without the arguments that only `end` needs:
+// arguments that do not fit into registers are passed in memory, which took as many instructions as the encoding.
 [[nodiscard, gnu::always_inline]] inline Encoded encode(hg_handle& handle, hg_proc_cb_t proc_callback, void* value,
                                                         Bytes room, std::size_t offset, EndEncoding end) noexcept {
     if (!value) return {};
@@ -40,8 +40,8 @@ using EndEncoding = Encoded (*)(hg_handle& handle, hg_proc& proc, hg_return_t re
     return {HG_SUCCESS, hg_proc_get_size_used(&proc)};
 }
 
-// Frees the memory of a proc. If the value is there, `grow` is called once for memory of the message that is large
-// enough, and the value goes there, behind the user's first `offset` bytes of `room`.
+// Frees the memory of a proc. If the value was encoded there, first calls `grow` to make the message large enough, and
+// copies the user's first `offset` bytes of `room` and then the value into it.
 [[nodiscard]] Encoded end_encoding(hg_handle& handle, hg_proc& proc, hg_return_t ret, Bytes room, std::size_t offset,
                                    Errc (*grow)(hg_handle& handle, std::size_t bytes, Bytes& room)) noexcept;
 

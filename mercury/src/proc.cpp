@@ -21,8 +21,8 @@ void free_extra(hg_proc& proc) noexcept {
     proc.extra_is_mine = 1;
 }
 
-// The user gets a pointer into the arguments that HG_Get_input decodes, so their bytes must not move from now on.
-// Settling may move them one last time, and the pointers of the proc with them.
+// The user gets a pointer into the arguments that HG_Get_input decodes, so the bytes must not move from now on. This
+// call may still move them, and then moves the pointers of the proc, too.
 void settle_bytes(hg_proc& proc) noexcept {
     if (!proc.handle || !proc.handle->request) return;
     const auto start_of = [&] { return reinterpret_cast<const char*>(proc.handle->request->input().data()); };

@@ -75,8 +75,8 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     const hg_rpc_cb_t handler = registration.handler;
     if (!handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
-    // References: the user's, the response's unless the call is one-way, and this function's. The high bits say that
-    // the response is pending, and that the handler runs.
+    // The references: the user's, the response's (unless the call is one-way), and this function's. The high bits say
+    // that the response is pending and the handler runs.
     const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::response_pending) + hg_handle::handler_runs;
     hg_handle* const handle = take_handle(context, references, why);
     if (!handle) return refuse(request, why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk transfer in flight. Its hg_op_id_t is its address combined with a counter of the uses of that slot, in the
-// bits that the address leaves free (8 low ones by alignment, 16 above the 48 of a Linux process). A late cancel is
-// therefore not applied to any of the next 16,777,215 transfers in the same slot.
+// A bulk transfer in flight. Its hg_op_id_t is its address, combined with the number of times that its slot was used,
+// which is in the bits that the address leaves free: 8 low ones because of the alignment, and 16 above the 48 bits of a
+// Linux process. So a late cancel does not reach any of the next 16,777,215 transfers in the same slot.
 #pragma once
 
 #include "callback.hpp"

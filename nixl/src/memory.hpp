@@ -18,9 +18,10 @@ namespace cinnabar::nixl {
 // Where registered memory is: its kind, its device or file, its address or its offset in the file, and its bytes.
 using MemoryId = std::tuple<nixl_mem_t, std::uint64_t, std::uintptr_t, std::size_t>;
 
-// Makes a region of it. Host memory: the device is ignored. Memory of a CUDA device: `address` is in it. A file: the
-// device is its descriptor, which may be closed afterwards, and `address` an offset in it; without the right to write
-// to it, it is registered for reading. unsupported: another kind; others: bulk::Region::of_file, bulk::device_memory.
+// Makes a region of the memory with that id. Host memory: the device is ignored. Memory of a CUDA device: the address
+// determines the device. A file: the device is a file descriptor, which may be closed afterwards, and the address is an
+// offset in the file; if the descriptor does not allow writing, the region is for reading only. unsupported: another
+// kind of memory. Other errors: bulk::Region::of_file, bulk::device_memory.
 [[nodiscard]] Result<bulk::Region> region_of(const MemoryId& id);
 [[nodiscard]] inline bool is_supported(nixl_mem_t kind) noexcept {
     return kind == DRAM_SEG || kind == VRAM_SEG || kind == FILE_SEG;

@@ -17,8 +17,8 @@ bool lies_in(std::uintptr_t address, std::size_t bytes, std::uintptr_t start, st
 
 const LocalMemory* local_of(const nixlMetaDesc& desc) { return dynamic_cast<const LocalMemory*>(desc.metadataP); }
 
-// The memory that contains a remote descriptor, and the address of that memory in its process. Null: the descriptor has
-// no such metadata.
+// The remote memory that a descriptor lies in: its token, and its address in its own process. Null token: the metadata
+// of the descriptor is of another kind.
 struct There {
     const RemoteBytes* token = nullptr;
     std::uintptr_t address = 0;
@@ -31,8 +31,8 @@ There there_of(const nixlMetaDesc& desc) {
     return {};
 }
 
-// The descriptors as numbers of blocks. False: they do not all have the same size, the same memory, and offsets with
-// the same remainder modulo that size, or a number is too large.
+// Expresses the descriptors as numbers of blocks of one size. False: they differ in size, in memory, or in the
+// remainder of their offsets modulo the size; or a number is too large.
 bool blocks_of(const nixl_meta_dlist_t& descs, std::uintptr_t start, std::vector<std::uint32_t>& numbers) {
     const std::size_t bytes = descs[0].len;
     const std::uint64_t skipped = (descs[0].addr - start) % bytes;
@@ -147,8 +147,8 @@ nixl_status_t Transfer::post(Microseconds deadline, std::optional<Notification> 
     return NIXL_IN_PROG;
 }
 
-// This counts in `moving` before it reads `gone`; deregisterMem sets `gone` before it reads `moving`. So one sees the
-// other.
+// Counts the transfer in `moving` before it reads `gone`; deregisterMem sets `gone` before it reads `moving`. So at
+// least one of them sees the other.
 bool Transfer::begin_use() noexcept {
     bool is_gone = false;
     for (const auto& registered : state_->local) {

@@ -24,9 +24,9 @@ inline constexpr hl::Rpc<void(std::string agent, std::string message)> notify{"c
 
 class Transfer final : public nixlBackendReqH {
   public:
-    // Descriptors i of both lists have the same size. If all are blocks of one size, in one piece of local and one of
-    // remote memory (the most common case), each post names them by their numbers (TransferPlan). invalid_argument:
-    // they do not match, or lie outside of the memory.
+    // Requires: descriptors i of both lists have the same size. If all descriptors are blocks of one size, in one local
+    // and one remote memory (the most common case), each post names them by their numbers (TransferPlan).
+    // invalid_argument: the lists do not match, or a descriptor lies outside of its memory.
     [[nodiscard]] static Result<std::unique_ptr<Transfer>> make(const hl::NodeRef& node, const std::string& agent,
                                                                 nixl_xfer_op_t op, const nixl_meta_dlist_t& local,
                                                                 const nixl_meta_dlist_t& remote);
@@ -36,9 +36,9 @@ class Transfer final : public nixlBackendReqH {
         na::Addr to;
         std::string message;
     };
-    // NIXL_IN_PROG: it was posted. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local
-    // memory was deregistered. NIXL_ERR_BACKEND: out of memory. With a notification, the transfer ends when the other
-    // agent has received it.
+    // Starts the transfer. If there is a notification, the transfer ends when the other agent has received it.
+    // NIXL_IN_PROG: it was started. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local
+    // memory was deregistered. NIXL_ERR_BACKEND: out of memory.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
     // Asks the present post to end early. False: it was already asked.
@@ -59,8 +59,8 @@ class Transfer final : public nixlBackendReqH {
         std::optional<Notification> notification;
         std::vector<std::shared_ptr<Registered>> local;  // each once
     };
-    // Ends a post: when it is called with the outcome, or, if memory ran out while the calls of the post were sent and
-    // nobody calls it, when the last of those calls ends and destroys it.
+    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, it is
+    // never called; then its destructor ends the post, when the last of those calls has ended.
     class Ending {
       public:
         explicit Ending(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}

@@ -89,8 +89,9 @@ Result<void> TlsGuards::set_protocol() {
     return {};
 }
 
-// The server is stateless: all it needs is in the ticket, encrypted with a random key of this context. New guards have
-// another key. Tickets are sent explicitly, after the other side has been authenticated.
+// The server keeps no state: all that it needs to resume a session is in the ticket, encrypted with a random key of
+// this context, so new guards cannot read old tickets. Tickets are sent explicitly, after the other side has been
+// authenticated.
 void TlsGuards::set_resumption() noexcept {
     const OpenSsl& ssl = openssl();
     SSL_CTX* const context = context_.get();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TLS configuration that the connections of one transport share: keys, certificates, and the protocol: TLS 1.3
-// only, AEAD suites only, external keys and tickets only with a Diffie-Hellman exchange, no early data. Immutable
-// except for the cache of tickets; any thread.
+// only, AEAD suites only, external keys and tickets only with a Diffie-Hellman exchange, no early data. Immutable,
+// except for the cache of tickets. Any thread.
 #pragma once
 
 #include "openssl.hpp"
@@ -25,8 +25,8 @@ namespace cinnabar::tls {
 
 // Settings that are not in a file.
 struct TlsTuning {
-    // Each side updates its sending key after this many bytes. The default is far below the limit of one AES-GCM key,
-    // 2^24 full records.
+    // Each side updates its sending key after this many bytes. The default is far below what one AES-GCM key may
+    // encrypt: 2^24 full records.
     std::uint64_t key_update_bytes = std::uint64_t{1} << 36;
     // How long after a full handshake a session may be resumed without signatures; 0: never.
     std::uint32_t resume_seconds = 300;
@@ -60,8 +60,8 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     // The tickets of servers that were authenticated under this configuration; new guards begin without tickets.
     [[nodiscard]] TicketCache& tickets() const noexcept { return tickets_; }
     [[nodiscard]] const SharedKeys& keys() const noexcept { return keys_; }
-    // Whether one of the CAs has signed this peer certificate for its purpose, and neither it nor an intermediate one
-    // is revoked. `chain` has the intermediate certificates and may be null. Does not check dates. Takes about 0.1 ms.
+    // Whether one of the CAs has signed this peer certificate for its purpose, and no certificate of the chain is
+    // revoked. `chain`: the intermediate certificates; may be null. Does not check dates. Takes about 0.1 ms.
     [[nodiscard]] bool believes(X509* certificate, STACK_OF(X509) * chain, bool of_server) const noexcept;
     // When the first revocation list expires; the maximum if there is no list, or none expires.
     [[nodiscard]] std::time_t lists_until() const noexcept { return lists_until_; }
@@ -83,8 +83,8 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] Result<void> load_private_key(const std::string& path);
     // The peer's certificate must name one of these.
     [[nodiscard]] std::vector<std::string> names_of(const na::Addr& peer) const;
-    // By which tickets of a peer that is dialled in messages are kept: its first endpoint here, if that has a number in
-    // place of a host name.
+    // The address under which tickets are cached if `peer` is dialled in messages: its first endpoint on this
+    // transport. None: the endpoint has a host name instead of a numeric address, or tickets are not used.
     [[nodiscard]] std::optional<na::SocketAddress> number_of(const na::Addr& peer) const;
 
     std::unique_ptr<SSL_CTX, Free> context_;

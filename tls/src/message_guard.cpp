@@ -107,8 +107,8 @@ bool TlsMessageGuard::seal(Kind kind, ConstBytes head, ConstBytes from, std::byt
 TlsMessageGuard::Key* TlsMessageGuard::key_to_open(Kind kind, Epoch epoch) noexcept {
     Opening& opening = opening_[static_cast<std::size_t>(kind)];
     if (Key& key = opening.keys[epoch % 2]; key.is(epoch)) return &key;
-    // Accepts any later epoch, not only the next one: a message that was sealed, but that the sender had no room to
-    // send, has used up its number, and perhaps its epoch.
+    // Accepts any later epoch, not only the next one: if the sender has no room to send a message that it has sealed,
+    // the message's number, and perhaps its epoch, are never seen here.
     if (epoch <= opening.newest) return nullptr;
     if (opening.next.is(epoch)) return &opening.next;
     return opening.next.set(connection_, !dialled_, kind, epoch, false) ? &opening.next : nullptr;

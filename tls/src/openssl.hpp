@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL 3, loaded when the first address with TLS is opened, so that programs that use other transports do not need
-// it. Lists the functions that are looked up by name.
+// OpenSSL 3, loaded when the first address with TLS is opened, so programs that use other transports do not need it.
+// The functions listed here are looked up by name.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

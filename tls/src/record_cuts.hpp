@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Follows the record boundaries in one direction of a TLS stream (RFC 8446, 5.1: type, version, and at offset 3 the
-// payload length, 2 bytes, big-endian). OpenSSL does not say whether it holds a partial record. Pure.
+// Follows the record boundaries in one direction of a TLS stream, because OpenSSL does not tell whether it holds a
+// partial record. A record's header (RFC 8446, 5.1) has the payload length at offset 3: 2 bytes, big-endian. Pure.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resumes sessions that were authenticated by certificates: a handshake with a ticket has its own Diffie-Hellman
-// exchange, but no signatures. A ticket is valid for as long as the certificates of the full handshake, and only under
-// the guards that checked them (decision 0086). Sessions by shared key have no signatures to save and get no tickets.
+// exchange, but no signatures. A ticket is valid only as long as the certificates of the full handshake, and only under
+// the guards that checked them (decision 0086). A session by shared key gets no ticket, because its handshake has no
+// signatures to save.
 #include "guards.hpp"
 #include "stream.hpp"
 
@@ -16,8 +17,8 @@ namespace {
 // Our servers send one ticket; others may send two.
 constexpr unsigned tickets_of_connection_max = 2;
 
-// Stores the time until which a session may be resumed. Clients keep it with the session; servers keep it in the
-// ticket, which only they can read or make.
+// Stores the time until which a session may be resumed. A client keeps it with the session; a server puts it into the
+// ticket, which only that server can read or make.
 bool put_end(SSL_SESSION* session, std::time_t end) noexcept {
     return openssl().SSL_SESSION_set1_ticket_appdata(session, &end, sizeof end) == 1;
 }
@@ -74,7 +75,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// A ticket of a resumed session expires with those of the original session.
+// A ticket that is given in a resumed session expires when the tickets of the original session do.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);
@@ -83,8 +84,8 @@ void TlsStream::prepare_resumption() noexcept {
     if (side_ == Side::accepts) give_ticket(session);
 }
 
-// Whether the peer's certificate is valid without the intermediate ones that it sent: a ticket does not contain those,
-// so without them a resumed session might be ended when files are reloaded.
+// Whether the peer's certificate is valid without the intermediate certificates that it sent. A ticket does not contain
+// those, so if they were needed, a resumed session might be ended when files are reloaded.
 bool TlsStream::valid_without_intermediates() const noexcept {
     const auto* const others = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get_peer_cert_chain(connection_));
     return !others || ssl_.OPENSSL_sk_num(others) <= 0 ||

@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned char record_of_handshake = 22;
 constexpr unsigned char record_of_alert = 21;
 
-// A rejection that a peer without TLS understands, whatever its transport: in a greeting that rejects, all bytes after
-// the Hello are zeros.
+// A rejection that a peer without TLS understands, whatever its transport is: after the Hello, a greeting that rejects
+// has only zeros.
 using Rejection = std::array<std::byte, na::greeting_bytes_max>;
 Rejection plain_rejection() noexcept {
     na::Hello hello;
@@ -102,8 +102,8 @@ int TlsSocket::read(BIO* bio, char* to, int bytes) {
     return -1;
 }
 
-// Accepts all bytes: if some were left, OpenSSL would demand the same write again, but by then the layers above may
-// have something else to send.
+// Accepts all bytes. If it left some, OpenSSL would require that the same write is repeated, but by then the layers
+// above may have something else to send.
 int TlsSocket::write(BIO* bio, const char* from, int bytes) {
     const OpenSsl& ssl = openssl();
     auto& self = *static_cast<TlsSocket*>(ssl.BIO_get_data(bio));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket, or the wire of messages, below OpenSSL. Output that the kernel does not take is held here, 64 KiB at
-// most. Owner of the context only.
+// The socket, or the wire of messages, below OpenSSL. Output that the kernel does not accept is kept here, up to 64
+// KiB. Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"

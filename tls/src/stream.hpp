@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly (socket.hpp).
-// Also runs a handshake in messages instead of on a socket (wire.hpp). Owner of the context only.
+// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket itself (socket.hpp). Can
+// also run a handshake in messages instead of on a socket (wire.hpp). Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"
@@ -26,8 +26,8 @@ class TlsStream final : public na::StreamGuard {
     // The peer's certificate must be for one of `names`; accepted connections allow any. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                                          std::vector<std::string> names) noexcept;
-    // As above, for a handshake over `wire`, which must outlive the stream. `server`: by which tickets of a server that
-    // is dialled are kept; none: they are not.
+    // As above, for a handshake over `wire`, which must outlive the stream. `server`: the dialled server, under whose
+    // address tickets are cached; none: tickets are not used.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
                                                          std::vector<std::string> names,
                                                          const std::optional<na::SocketAddress>& server) noexcept;
@@ -50,9 +50,9 @@ class TlsStream final : public na::StreamGuard {
 
     // The guards that authenticated the other side.
     [[nodiscard]] const TlsGuards& guards() const noexcept { return *guards_; }
-    // Requires: established. Whether the guards `now` would still authenticate the other side: they have the same key
-    // by that name, or a CA that has not revoked the certificate. Does not check whether the certificate has expired
-    // since.
+    // Whether the guards `now` would still authenticate the other side: they have the same key under its name, or a CA
+    // that has not revoked its certificate. Does not check whether the certificate has expired since the handshake.
+    // Requires: established.
     [[nodiscard]] bool known_to(const TlsGuards& now) const noexcept;
 
     // Requires: established. Whether the other side was authenticated in an earlier session.

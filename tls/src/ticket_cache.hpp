@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS 1.3 tickets (RFC 8446, 4.6.1) received from servers, in memory only. Each is used once, so that an observer
-// cannot link two connections of one client. Any thread.
+// TLS 1.3 tickets (RFC 8446, 4.6.1) received from servers, in memory only. Each ticket is used once: otherwise an
+// observer could tell that two connections belong to the same client. Any thread.
 #pragma once
 
 #include "openssl.hpp"
@@ -25,8 +25,8 @@ class TicketCache {
     };
     using Ticket = std::unique_ptr<SSL_SESSION, Free>;
 
-    // Requires: not null. If the address has its full share, drops its oldest ticket; if the cache is full, the oldest
-    // of all.
+    // Keeps a ticket. If the address has its full share, its oldest ticket is dropped; if the cache is full, the oldest
+    // of all. Requires: `ticket` is not null.
     void keep(const na::SocketAddress& server, Ticket ticket) noexcept;
     // Removes and returns the newest ticket of that address. Null: there is none.
     [[nodiscard]] Ticket take(const na::SocketAddress& server) noexcept;

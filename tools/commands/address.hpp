@@ -21,8 +21,8 @@ struct RemotePath {
 // bad_address: an endpoint has no scheme.
 [[nodiscard]] Result<RemotePath> parse_remote_path(std::string_view text);
 
-// The endpoints of the server `from` whose transport `to` also has, that is, those by which `to` can reach `from`. If
-// there are none, returns all endpoints.
+// The endpoints by which the server `to` can reach the server `from`, because both have their transport; all endpoints
+// of `from` if there are none.
 [[nodiscard]] std::string reachable_from(std::string_view from, std::string_view to);
 
 // Joins a folder and a file name with one '/', to the name of a saved file.

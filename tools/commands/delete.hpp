@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --delete: removes what the folders of a command have on the receiving side and not in its sources, once everything
-// else of the command has succeeded. If anything has failed, nothing is removed, and that is reported. One thread.
+// --delete: when all else of a command has succeeded, removes from the command's folders on the receiving side what its
+// sources do not have. If anything has failed, nothing is removed, and that is reported. One thread.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -15,8 +15,8 @@
 
 namespace cinnabar::tools {
 
-// For `cinnabar save`: in the folders on the server, over a session of its own. A lost server is redialled, as for
-// files.
+// For `cinnabar save`: in the folders on the server, over a session of its own. If the server is lost, it is redialled,
+// as it is for files.
 void delete_there(const std::string& server, const SaveOptions& options, const SourceNames& names, Report& report,
                   ProgressBar& bar, const Interrupt& interrupt);
 

@@ -69,8 +69,8 @@ class Search {
     }
 
   private:
-    // Plans which folders are opened, and whose bits and times are set again afterwards: a kept folder that the source
-    // does not have gets back those that it had.
+    // Plans which folders are opened to their owner, and whose modes and times are set again afterwards: to those of
+    // the source; if the source does not have the folder, to those that the folder had before.
     void open_and_finish(Deletion& deletion) const {
         std::vector<std::string_view> parents;  // in the order of found_: those of one folder follow each other
         std::set<std::string_view> gone;        // of the closed folders

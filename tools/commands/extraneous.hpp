@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --delete removes: extraneous entries, which the receiving side has in the folders of a command and its sources
-// do not have. The rules are rsync's. One thread.
+// What --delete removes: extraneous entries, that is, entries in the command's folders on the receiving side that no
+// source has. The rules are rsync's. One thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -25,7 +25,7 @@ struct GivenFolder {
     std::string prefix;  // prepended to each path below it for the filter
 };
 
-// What the sources of a command have, by the names on the receiving side.
+// The entries of a command's sources, by their names on the receiving side.
 struct SourceNames {
     std::vector<GivenFolder> given;  // only these are cleaned, with the folders in them that a source has, too
     std::map<std::string, files::Attributes, std::less<>> folders;
@@ -46,10 +46,10 @@ struct Extraneous {
 struct Deletion {
     // Folders to be opened to their owner, who may not write to them; outer ones first.
     std::vector<std::string> closed;
-    // What is in a folder comes before the folder, and what is deeper before what is not.
+    // The contents of a folder come before the folder; entries at a greater depth come before all others.
     std::vector<Extraneous> entries;
-    // Folders that stay and whose bits and times have to be set again: to those of the source if it has them, otherwise
-    // to those that a closed one had; inner ones first.
+    // Folders that stay, and whose modes and times must be set again: to those of the source if it has the folder,
+    // otherwise to those that a closed folder had before. Inner ones first.
     struct Changed {
         std::string name;
         files::Attributes attributes;
@@ -62,10 +62,10 @@ struct Deletion {
 using ListBelow = std::function<hl::Task<Result<files::Listing>>(const std::string& name, const std::string& given)>;
 using CannotList = std::function<void(const std::string& name, const Error& error)>;
 
-// Finds what is extraneous in the given folders; at most `limit` entries are to be removed. These are kept: what the
-// filter excludes, unfinished files of fetches and of servers, and each folder with something in it that is kept. A
-// symbolic link is extraneous as a file is, and never followed. If a folder cannot be listed, calls `failed`, and
-// nothing is to be removed; a folder that does not exist has nothing. Errors: those of `list` that end the session.
+// Finds the extraneous entries in the given folders; at most `limit` of them are to be removed. Does not remove entries
+// that the filter excludes, unfinished files of fetches and of servers, and any folder with something in it that stays.
+// A symbolic link is treated as a file, and never followed. If a folder does not exist, it has no entries. If one
+// cannot be listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session.
 // too_large: the folders have over ten million entries. The references must stay valid until the task ends.
 [[nodiscard]] hl::Task<Result<Deletion>> find_extraneous(const SourceNames& names, const files::Filter& filter,
                                                          std::optional<std::uint64_t> limit, const ListBelow& list,

@@ -16,8 +16,8 @@ namespace cinnabar::tools {
 
 // Whether the transport in use verifies the server's identity.
 [[nodiscard]] bool proves_server(const hl::Connected& reached);
-// Whether the transport in use lets no stranger be the server: it verifies the server's identity, or reaches only
-// processes of this user on this host.
+// Whether only a server that this user trusts can be at the other end: the transport in use verifies the server's
+// identity, or reaches only processes of this user on this host.
 [[nodiscard]] bool keeps_strangers_out(const hl::Connected& reached);
 // Whether the transport of this address, one without commas, verifies identities.
 [[nodiscard]] bool proves_peers(std::string_view uri);

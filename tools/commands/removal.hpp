@@ -26,8 +26,8 @@ class TreeRemoval {
     TreeRemoval(Manager& manager, files::Client& session, const std::string& name)
         : manager_(manager), session_(session), top_(name) {}
 
-    // Removes what is in the folder, and finally the folder itself. Below it no symbolic link is followed, even if a
-    // folder becomes one meanwhile. The error of one entry is reported and the others are removed, unless it ends the
+    // Removes what is in the folder, and finally the folder itself. Follows no symbolic link below it, even if a folder
+    // is replaced by one meanwhile. The error of one entry is reported and the others are removed, unless it ends the
     // session. Returns the error that ended the session, or that of the folder.
     [[nodiscard]] hl::Task<Result<void>> run();
 
@@ -41,8 +41,8 @@ class TreeRemoval {
     // Lists the next folders, and adds what is in them.
     [[nodiscard]] hl::Task<void> list_some();
     void take(const std::shared_ptr<Found>& folder, const files::Listing& listing);
-    // The contents of the folder have been added, or could not be listed. Adds it, unless it failed, and each folder
-    // whose contents are complete by that.
+    // Call when all that is in the folder has been added, or when it could not be listed (`failed`). Adds the folder
+    // itself, unless it failed, and then each folder above it of which everything has now been added.
     void close(const Found& folder, bool failed);
     // Removes added entries, a full batch with each call; fewer stay for the next time. `all`: removes these as well.
     [[nodiscard]] hl::Task<void> remove_added(bool all);

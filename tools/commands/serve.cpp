@@ -49,8 +49,8 @@ Result<void> write_ready_file(const std::string& path, const std::string& addres
     return file.commit();
 }
 
-// The key that clients must prove. If none was given and other users of the host can connect, the server generates one,
-// which clients of its own user find automatically.
+// The key that clients must prove. If none was given and other users of the host can connect, the server generates a
+// key, which clients of the server's own user find automatically.
 struct ServerKey {
     std::optional<files::Key> key;
     std::optional<files::AutomaticKey> automatic;

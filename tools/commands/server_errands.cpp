@@ -32,8 +32,8 @@ hl::Task<Result<bool>> has_hard_link(files::Client& session, const files::Entry&
     co_return same;
 }
 
-// The result of a step that failed with `why`. If an earlier session tried the step and its answer was lost, the step
-// succeeds if `looking` finds what it makes.
+// The result of a step that failed with `why`. If an earlier session tried the step too, the step may have succeeded
+// then, and its answer have been lost: if `looking` finds the entry that the step makes, the result is success.
 hl::Task<Result<files::Moved>> failed_unless(hl::Task<Result<bool>> looking, bool again, Error why) {
     if (!again || why.code != Errc::exists) co_return why;
     Result<bool> there = co_await std::move(looking);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errands that make the folders and links of a tree on a server, many in one call. `result` describes the entry, with
-// its name on the server. When an errand is repeated because its session was lost, it succeeds if what it makes is
-// there already.
+// its name on the server. When an errand is repeated because its session was lost, it succeeds if the folder or link
+// exists already.
 #pragma once
 
 #include "commands/transfer.hpp"

@@ -28,9 +28,9 @@ bool is_lost(Errc code) noexcept {
     }
 }
 
-// What a client that redials may meet at the address of a lost server, until that is back. permission: a restarted
-// server rejects the old key until it has published its new one. protocol: another program has the port meanwhile.
-// overloaded: all other clients have come back, too.
+// Whether a client may get this error from the address of a lost server before the server is back. permission: a
+// restarted server rejects the old key until it has published its new one. protocol: another program has the port
+// meanwhile. overloaded: all other clients reconnect, too.
 bool may_be_not_back_yet(Errc code) {
     return code == Errc::permission || code == Errc::protocol || code == Errc::overloaded;
 }

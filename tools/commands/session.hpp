@@ -21,15 +21,16 @@ namespace cinnabar::tools {
 // Whether an error ends the session, and so everything that is still to be done.
 [[nodiscard]] bool ends_all(Errc code) noexcept;
 
-// The key to use: that of --key-file, or else the one that a server of this user has published, or none. Errors of
-// Key::load().
+// The key to use: from --key-file, otherwise the one that a server of this user has published; empty: there is none.
+// Errors of Key::load().
 [[nodiscard]] Result<std::optional<files::Key>> find_key(const std::string& server, const SessionOptions& options);
 
 // As reach(), by the options of a session.
 [[nodiscard]] Result<hl::Connected> reach_by(const std::string& server, const SessionOptions& options);
 
-// What to do if the server requires no key. A loopback server of this user publishes a key unless it runs with
-// --insecure, so a server without one is refused unless this command has --insecure, too.
+// Whether a server may be used that requires no key. A loopback server of this user requires and publishes a key,
+// unless it runs with --insecure. So without a key, a loopback server is refused, unless this command runs with
+// --insecure, too, or the transport verifies the server's identity.
 [[nodiscard]] files::Keyless keyless_with(const hl::Connected& reached, const SessionOptions& options);
 
 // Opens a session, runs `work` with it, and closes it. Returns the first error.
@@ -38,8 +39,8 @@ using SessionWork = std::function<hl::Task<Result<void>>(files::Client& session)
                                         const SessionOptions& options, const SessionWork& work,
                                         const Interrupt& interrupt);
 
-// Opens a session to each of two servers. `work` gets the session to `to`; `from_session` is the one to `from` while
-// `work` runs. `from_failed`: the session to `from` could not be opened.
+// Opens a session to each of two servers, and runs `work` with the session to `to`. While `work` runs, `from_session`
+// is the session to `from`. `from_failed`: the session to `from` could not be opened.
 struct Ends {
     std::string from;
     std::string to;
@@ -49,8 +50,8 @@ struct Ends {
 [[nodiscard]] Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const SessionWork& work,
                                          const Interrupt& interrupt, bool& from_failed);
 
-// What `error` says about a server, if it was not this command that was interrupted: a server that ends while it works
-// on a call answers `canceled`, as if this side had asked for that.
+// A server that ends while it works on a call answers `canceled`, as if this side had canceled the call. Returns
+// shutting_down for that, unless this command was interrupted; returns any other error unchanged.
 [[nodiscard]] Error as_from_server(const Error& error, const Interrupt& interrupt);
 
 // Backoff for redialling a lost server: 0.1 s, doubling up to 5 s, each delay multiplied by a random factor between 0.5
@@ -59,8 +60,8 @@ struct Ends {
 class Redial {
   public:
     Redial(double seconds, const Interrupt& interrupt) : span_(seconds), interrupt_(interrupt) {}
-    // Whether the error with which a session ended is temporary, and time is left. `opened`: the session was open
-    // before.
+    // Whether to redial after a session has ended with `error`: the error may be temporary, and there is time left.
+    // `opened`: the session was open before.
     [[nodiscard]] bool comes_back_after(const Error& error, bool opened);
     // Waits for the next delay. False: interrupted.
     [[nodiscard]] bool wait();

@@ -14,12 +14,12 @@
 
 namespace cinnabar::tools {
 
-// Opens the destination folder, and makes it unless this is a dry run. Empty: it is a dry run and the folder does not
-// exist. Removes what killed fetches left there and no fetch can resume. Errors of file_error() and Root::open().
+// Opens the destination folder; makes it if it does not exist, and removes the files of killed fetches that no fetch
+// can resume. Empty: this is a dry run, and the folder does not exist. Errors of file_error() and Root::open().
 [[nodiscard]] Result<std::optional<files::Root>> open_target_folder(const FetchOptions& options);
 
-// Lists all entries of a folder below `into`, which must live until the task ends; `no_links_below`: as in
-// Root::list(), whose errors these are.
+// Lists all entries of a folder below `into`, which must live until the task ends. `no_links_below`, and the errors: as
+// in Root::list().
 [[nodiscard]] hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string name,
                                                          std::optional<std::string> no_links_below = {});
 

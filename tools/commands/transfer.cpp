@@ -50,8 +50,8 @@ class Movement {
     }
     // The number of errands that are over; shows whether a session made progress.
     [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
-    // Reports all errands that are not over; without a plan, that `server` failed. Requires: a session has ended with
-    // `why`.
+    // Reports all errands that are not over. If there is no plan yet, reports only that `server` failed. Requires: a
+    // session has ended with `why`.
     void give_up(const std::string& server, const Error& why) {
         if (!plan_) {
             left_out_.report_to(report_);
@@ -150,8 +150,8 @@ class Movement {
         }
     }
 
-    // Whether the errand failed because its name is taken by the same file. If the session ends meanwhile, sets `moved`
-    // to the error that ended it.
+    // Whether the errand failed because its name is taken, but by the same file. If an error ends the session during
+    // the comparison, sets `moved` to that error.
     static hl::Task<bool> was_there(files::Client& session, const Errand& errand, Result<files::Moved>& moved) {
         if (moved.code() != Errc::exists || !errand.is_same) co_return false;
         Result<bool> same = co_await errand.is_same(session);
@@ -164,7 +164,8 @@ class Movement {
         return errand.file.kind == Report::Kind::hidden && errand.result && failed_.contains(errand.result->name);
     }
 
-    // Takes the next errands that one call does. One whose result is in doubt is done by itself.
+    // Whether the errand can be done in the same call as `others`. If an earlier session was lost during the errand, it
+    // is done by itself.
     bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
         if (!may_go_together(errand) || errand.over || errand.lost || is_pointless(errand) || why_not(errand))
             return false;
@@ -210,8 +211,8 @@ class Movement {
     void settle(Errand& errand, const Result<files::Moved>& moved) {
         const bool tried = errand.lost.has_value();
         errand.lost.reset();
-        // The server has not yet ended what an earlier session began. The other errands of this phase continue
-        // meanwhile.
+        // The server is still busy with this errand of an earlier session, so it is tried again later. The other
+        // errands of this phase continue meanwhile.
         if (tried && moved.code() == Errc::busy) {
             held_ = errand.lost = moved.error();
             return;
@@ -235,9 +236,9 @@ class Movement {
         report_.done(errand.file);
     }
 
-    // Why the errand must not be tried; empty: it may be. If a folder that the entry lies in has failed, a link may
-    // have the folder's name, and the entry would be made where the link leads. If the file that a hard link refers to
-    // has failed, another file may have that name.
+    // Why the errand must not be tried; empty: it may be. If a folder above the entry has failed, a link may have the
+    // folder's name, and the entry would be made where the link leads. If the file that a hard link refers to has
+    // failed, another file may have that name.
     [[nodiscard]] std::optional<Error> why_not(const Errand& errand) const {
         if (!errand.result || failed_.empty()) return std::nullopt;
         for (auto up = files::parent_of(errand.result->name); !up.empty(); up = files::parent_of(up)) {

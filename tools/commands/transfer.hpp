@@ -32,7 +32,7 @@ struct Errand {
     Report::File file;
     // `again`: an earlier session tried it, and the server may have completed it.
     std::function<hl::Task<Result<files::Moved>>(files::Client& session, bool again)> move;
-    // The entry that the errand results in, with its name on the receiving side. Set for all entries of trees. For a
+    // The entry that the errand makes on the receiving side, with its name there. Set for all entries of trees. For a
     // hard link, its `target` is the name of the first file.
     std::optional<files::Entry> result = {};
     // Set for a small file, which may be saved in one call with others of the same `mode`.
@@ -46,23 +46,24 @@ struct Errand {
     std::optional<files::CopiedFile> copied = {};
     files::CopyMode copy_mode = {};
     files::Client* const* copied_from = nullptr;
-    // Set for a folder or a link that is made on the server, and for what is removed there: each may be done in one
-    // call with others.
+    // Set for a folder or a link that is made on the server (`made`), and for an entry that is removed there
+    // (`removed`): each may be done in one call with others.
     std::optional<files::NewEntry> made = {};
     std::optional<RemovedEntry> removed = {};
     // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
-    // For a file named on the command line; called if the name is taken. Returns whether the file that has the name is
-    // the same; then the errand is reported as unchanged.
+    // For a file named on the command line; called if its name is taken. Returns whether the file with that name is the
+    // same; if so, the errand is reported as unchanged.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_same = {};
-    // `is_same` is called before the file is moved: it replaces the other one, so a taken name would be no error.
+    // Whether `is_same` is called before the file is transferred. Set if the file replaces the other one: then a taken
+    // name is no error.
     bool ask_first = false;
     bool over = false;               // done, or failed and reported
     std::optional<Error> lost = {};  // the error that ended the session during this errand
 };
 
-// What a planner leaves out. It is reported only when planning has ended, with a plan or without: if the session is
-// lost, the planner starts over in the next session.
+// Entries that a planner leaves out. They are reported only when planning has ended, with a plan or without, because
+// after a lost session the planner starts over in the next one.
 class LeftOut {
   public:
     void failed(Report::File file, Error why) { failed_.emplace_back(std::move(file), std::move(why)); }
@@ -79,18 +80,18 @@ using Plan = std::vector<std::vector<Errand>>;
 // Makes the plan, asking the server where necessary.
 using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session, LeftOut& left_out)>;
 
-// Opens sessions, runs `work` with the one to the receiving server, and closes them. Ended::server is the server that
-// the error came from.
+// Opens the sessions, runs `work` with the session to the receiving server, and closes them. Ended::server names the
+// server that the error came from.
 struct Ended {
     Result<void> result;
     std::string server;
 };
 using Opening = std::function<Ended(const SessionWork& work)>;
 
-// Processes all errands, at most `options.jobs` at once, and reports each. A failed errand does not stop the others. An
-// interrupt ends all. If the server is lost, opens a new session and continues, for at most `options.wait_seconds`. The
-// same holds for an errand that fails with `busy` in the new session, because the server has not yet ended the attempt
-// made in the old one. Also reports errors that concern all files.
+// Processes all errands, at most `options.jobs` at once, and reports each, and errors that concern all files. A failed
+// errand does not stop the others; an interrupt ends all. If the server is lost, opens a new session and continues;
+// gives up when `options.wait_seconds` have passed and no further errand has ended. Also waits that long if an errand
+// fails with `busy` in the new session, because the server has not yet ended the attempt of the old one.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 // As move_all(), with sessions that `open` opens.

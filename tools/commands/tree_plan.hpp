@@ -37,10 +37,10 @@ class TreePlan {
     // For hard links: returns the name of the first file with the same inode. Empty: this file is the first, and its
     // name is remembered.
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
-    // Lists the trees on the receiving side and removes errands for what is the same there: files of equal size, time
-    // and mode, links with equal targets, and folders with nothing left to do. With `by_content`, compares files of
-    // equal size and mode by content instead of time, up to `jobs` at a time. If an error ends the session, returns it
-    // and removes nothing.
+    // Lists the trees on the receiving side, and removes the errands for entries that are the same there: files of
+    // equal size, time and mode, links with equal targets, and folders with nothing left to do. With `by_content`,
+    // files of equal size and mode are compared by content instead of time, up to `jobs` at once. If an error ends the
+    // session, returns it and removes no errand.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     struct ByContent {
         files::Client* session;
@@ -50,9 +50,9 @@ class TreePlan {
                                                              std::optional<ByContent> by_content = {});
     // The names of all entries on the receiving side. Call it before leave_out_unchanged(), which removes some.
     [[nodiscard]] SourceNames names() const;
-    // invalid_argument: two entries would get one name on the receiving side, and not both are folders. Which one stays
-    // would depend on chance. `name` is the member of Report::File that has the name on the receiving side, `source`
-    // the member that tells the two entries apart.
+    // invalid_argument: two entries would get the same name on the receiving side, and are not both folders, so chance
+    // would decide which of them stays. `name`: the member of Report::File that has the name on the receiving side;
+    // `source`: the member that tells the two entries apart.
     [[nodiscard]] Result<void> check_names(std::string Report::File::*name, std::string Report::File::*source) const;
     // Returns the plan, and adds its files and bytes to `bar`.
     [[nodiscard]] Plan take(ProgressBar& bar);
@@ -75,8 +75,8 @@ class TreePlan {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> first_names_;
 };
 
-// Whether a link `name` in a tree may point out of the tree: by an absolute target, by too many "..", or by a ".."
-// after another name, which may be a link itself. No side effects.
+// Whether a link `name` in a tree may point out of the tree: its target is absolute, has too many "..", or has a ".."
+// after another name, which may itself be a link. No side effects.
 [[nodiscard]] bool leads_out(std::string_view name, std::string_view target);
 
 // Whether a file may be saved with others in one call: it is small, and not saved by a push.
@@ -99,8 +99,8 @@ struct FetchedTree {
     std::string prefix;  // prepended to each path for the filter
     std::string path;    // path of `base`, for messages
 };
-// `first` is the listing of the folder itself. `into` must outlive the errands; null: a dry run without a destination
-// folder.
+// Plans the fetch of a tree. `first`: the listing of the folder itself. `into` must outlive the errands; null: a dry
+// run without a destination folder.
 [[nodiscard]] hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched,
                                                 files::Listing first, const FetchOptions& options,
                                                 const files::Root* into, TreePlan& plan, LeftOut& left_out,
@@ -113,8 +113,8 @@ struct CopiedTree {
     std::string prefix;  // prepended to each path for the filter
     std::string path;    // for messages
 };
-// `first` is the listing of the folder itself. `*from` is the session with the source server, now and while errands
-// run.
+// Plans the copy of a tree. `first`: the listing of the folder itself. `*from` must be the session with the source
+// server during this task, and whenever an errand runs.
 [[nodiscard]] hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied,
                                                files::Listing first, const CopyOptions& options, TreePlan& plan,
                                                LeftOut& left_out, ProgressBar& bar);

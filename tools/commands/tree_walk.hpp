@@ -26,11 +26,11 @@ struct Walk {
     std::function<void(const std::string& below, const Error& error)> failed;
     // Called for an entry that the filter rejects.
     std::function<void()> left_out;
-    // If a server lists more in the whole tree, the walk fails.
+    // If the server lists more entries in the whole tree than this, the walk fails.
     std::uint64_t entries_max = 10'000'000;
 };
-// `first` is the listing of the folder itself. `walk` must live until the task ends. protocol: the tree does not end.
-// Also errors that end the session.
+// Walks the tree. `first`: the listing of the folder itself. `walk` must live until the task ends. protocol: the server
+// lists a tree without end (Walk::entries_max). Also errors that end the session.
 [[nodiscard]] hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first);
 
 // Whether a name may be a file if listing it has failed with this code: a server lists folders only.

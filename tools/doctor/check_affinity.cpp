@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks how the processors on which this process may run lie to each other: threads of one core, NUMA nodes, and
-// processors between which the kernel moves no thread.
+// Checks the processors on which this process may run: which of them are threads of one core, on which NUMA nodes they
+// are, and whether the kernel moves threads between them.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 

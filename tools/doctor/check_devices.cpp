@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks RDMA devices: whether their ports are up and have addresses, and whether this user may open them; and how far
-// they and the network's interfaces are from the processors.
+// Checks RDMA devices: whether their ports are up and have addresses, and whether this user may open them. Also checks
+// how far these devices, and the network interfaces, are from the processors.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 

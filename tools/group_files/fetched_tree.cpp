@@ -93,8 +93,8 @@ bool FetchedTree::make_one(const GroupTree& tree, const std::string& below, cons
     }
     file.bytes = entry.bytes;
     Wanted wanted{std::move(file), std::move(as), entry, found.largest_bytes};
-    // If copies differ, the one of the first server in the file's order is fetched; the entry may be from another
-    // server.
+    // If the servers' copies differ, the copy of the first server in the file's order is fetched. `entry` may describe
+    // another server's copy, so the local file is then not compared with it.
     const bool compares = !options_.ignore_times && !options_.by_content && !found.differ;
     if (compares && looks_same(wanted))
         report_.unchanged(wanted.file);

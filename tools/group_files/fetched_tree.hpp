@@ -36,8 +36,8 @@ class FetchedTree {
     FetchedTree(const FetchOptions& options, const files::Root* into, Report& report, std::stop_token stop = {})
         : options_(options), into_(into), report_(report), stop_(std::move(stop)) {}
 
-    // Makes folders, and returns the files. Reports unchanged entries, and those that cannot be made. In a dry run,
-    // only reports what would be done.
+    // Makes the folders of the tree, and returns its files. Reports unchanged entries, and those that cannot be made.
+    // In a dry run, only reports what would be done.
     [[nodiscard]] std::vector<Wanted> make(const GroupTree& tree);
     // Whether the local file has the size, mode and time of the entry; with by_content, only size and mode are
     // compared.

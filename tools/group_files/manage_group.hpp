@@ -6,8 +6,8 @@
 
 namespace cinnabar::tools::group_files {
 
-// Does `work` with the names at every server of the group that has them, even where placement would not put them. A
-// name that no server has is a failure, and so are copies whose checksums differ.
+// Does `work` with the names at each server of the group that has them, even at servers that placement would not
+// choose. A name that no server has is a failure, and so are copies whose checksums differ.
 [[nodiscard]] ExitCode manage_group(const ManageOptions& options, ManageWork work);
 
 }  // namespace cinnabar::tools::group_files

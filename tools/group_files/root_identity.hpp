@@ -12,8 +12,8 @@ namespace cinnabar::tools::group_files {
 
 [[nodiscard]] bool is_identity(std::string_view text) noexcept;
 
-// Reads the identity of the root at `path`, or makes it. The root must be open as a server's root. protocol: the file
-// that holds the identity is damaged. Also the errors of Root.
+// Reads the identity of the root at `path`; makes one if there is none. Requires: the root is open as a server's root.
+// protocol: the file with the identity is damaged. Also the errors of Root.
 [[nodiscard]] Result<std::string> identity_of_root(const std::string& path);
 
 }  // namespace cinnabar::tools::group_files

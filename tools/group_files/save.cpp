@@ -105,7 +105,7 @@ class GroupSave {
         return {};
     }
 
-    // Whether a folder or a link is there as it is here.
+    // Whether the server has the same folder or link as this side.
     static bool is_same_entry(const files::Entry& there, const files::Entry& here) {
         if (there.kind != here.kind) return false;
         if (there.kind == EntryKind::link) return there.target == here.target;

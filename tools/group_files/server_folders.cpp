@@ -26,7 +26,7 @@ std::vector<std::string> path_to(const std::string& name) {
 
 using Failures = std::map<std::string, Error>;
 
-// Of the name or a folder above it, the outermost one; null: none has failed.
+// If `name` or a folder above it has failed, the failure of the outermost of them; otherwise null.
 const Error* failure_on(const Failures& failed, const std::string& name) {
     if (failed.empty()) return nullptr;
     for (const auto& folder : path_to(name)) {
@@ -57,7 +57,8 @@ hl::Task<Result<void>> ServerFolders::make(std::size_t server, files::Client& cl
     co_return Result<void>();
 }
 
-// By depth: a folder that cannot be made may be a link there, and what is in it would be made where the link leads.
+// Makes the folders depth by depth: if a folder cannot be made, a link may have its name there, and whatever is below
+// it would be made where the link leads.
 hl::Task<std::vector<Result<void>>> ServerFolders::make_all(std::size_t server, files::Client& client,
                                                             const std::vector<std::string>& names) {
     std::map<std::size_t, std::set<std::string>> missing;  // by depth

@@ -25,15 +25,15 @@ class ServerFolders {
     // Makes those folders of the trees that contain `name`, and `name` itself if it is one of them. Errors: those of
     // files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
-    // As make() for each name, many folders of one depth in one call. Returns a result for each name, in order. `names`
-    // must live until the task ends.
+    // As make() for each name, but makes many folders of one depth in one call. Returns a result for each name, in
+    // order. `names` must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<void>>> make_all(std::size_t server, files::Client& client,
                                                                const std::vector<std::string>& names);
-    // Records that the server has `name`, and so the folders above it. finish() then also finishes those of them that
-    // an interrupted save left unfinished.
+    // Records that the server has `name`, and so the folders above it. finish() then also finishes such a folder if an
+    // interrupted save has left it unfinished.
     void are_there(std::size_t server, const std::string& name);
-    // Sets the modes and times of those folders of the trees that each server has by now. Folders that make() did not
-    // make are skipped if they are right already. Reports failures.
+    // Sets the modes and times of the folders of the trees, at each server that has them. Skips those that make() did
+    // not make and that have the right mode and time already. Reports failures.
     [[nodiscard]] hl::Task<void> finish(Sessions& sessions, Report& report);
 
   private:

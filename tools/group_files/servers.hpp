@@ -17,15 +17,16 @@ namespace cinnabar::tools::group_files {
 struct Server {
     std::string identity;  // of its root
     std::string address;
-    // Whether the transport has proven the member that named this server. Then this server must be proven by its
-    // transport as well, or prove a key; otherwise any member could send clients to a stranger.
+    // Set if the member that named this server has proven its identity by its transport. Then this server must prove
+    // its own by its transport, or prove a key; otherwise any member could send clients to a stranger.
     bool must_prove = false;
 };
 
 inline constexpr std::size_t servers_max = 1024;
 
-// The present members that save files. Of several with the same identity or address, only the last to join: a root has
-// one server at a time, and a server one root. too_large: more than servers_max. A pure function.
+// The present members that save files. A root has one server at a time, and a server has one root; so if several
+// members have the same identity or address, only the last one to join counts. too_large: more than servers_max. A pure
+// function.
 [[nodiscard]] Result<std::vector<Server>> servers_in(const cinnabar::group::View& view);
 
 // Asks the members in turn until one answers. unsupported: no member of the group saves files. Also the errors of

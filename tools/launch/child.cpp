@@ -20,8 +20,8 @@ struct Pipe {
     UniqueFd write;
 };
 
-// Returns a descriptor of the same file above 0, 1 and 2. If this process runs without stdin, stdout or stderr, a file
-// that it opens gets one of these numbers, which the new process needs for its own.
+// Returns a descriptor above 2 for the same file. If this process runs without stdin, stdout or stderr, a file that it
+// opens may get one of their numbers; but in the new process these must be its standard streams.
 Result<UniqueFd> above_standard(UniqueFd fd) {
     if (fd.get() > STDERR_FILENO) return fd;
     UniqueFd higher(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));

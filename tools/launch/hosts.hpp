@@ -21,8 +21,9 @@ namespace cinnabar::tools::launch {
 [[nodiscard]] std::string shell_word(std::string_view word);
 
 // The command that starts the program on that host, with these variables ("NAME=value"), in that folder if it exists.
-// The command reads the names of signals from its standard input, one per line ("TERM"), and sends them to the program;
-// at the end of the input, it sends TERM. It exits with the exit code of the program, which has no input.
+// The command reads the names of signals ("TERM") from its standard input, one per line, and sends them to the program;
+// at the end of the input, it sends TERM. The program itself has no input. The command exits with the program's exit
+// code.
 [[nodiscard]] std::vector<std::string> remote_command(const std::string& host, const std::string& folder,
                                                       const std::vector<std::string>& variables,
                                                       const std::vector<std::string>& program);

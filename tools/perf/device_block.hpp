@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the first CUDA device of this host, for `cinnabar perf bulk --memory device`. It is allocated by the driver
-// alone, which is loaded when it is needed. One thread.
+// Memory of the first CUDA device of this host, for `cinnabar perf bulk --memory device`. Uses only CUDA's driver
+// library, which is loaded when the first block is made. One thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -55,12 +55,12 @@ class Histogram {
     // The non-empty buckets, in order.
     [[nodiscard]] std::vector<Bucket> buckets() const;
 
-    // The histogram for another process, some bytes for each non-empty bucket: variable-length numbers of 7 bits to a
-    // byte, the lowest first. The numbers are the bits, minimum, maximum, sum (a double), and for each bucket its
-    // distance from the one before and its count.
+    // The histogram as bytes for another process; its length grows with the number of non-empty buckets.
+    // Variable-length numbers, 7 bits to a byte, the lowest bits first: the precision in bits, minimum, maximum, sum (a
+    // double), and for each non-empty bucket its distance from the previous one and its count.
     [[nodiscard]] std::string encoded() const;
-    // The reverse of encoded(), for bytes that a peer may have made up. Empty: malformed, or with another number of
-    // bits.
+    // The reverse of encoded(). The bytes are untrusted. Empty: they are malformed, or have another precision than
+    // `bits`.
     [[nodiscard]] static std::optional<Histogram> decoded(std::string_view bytes, unsigned bits);
 
   private:

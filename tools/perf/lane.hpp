@@ -57,17 +57,17 @@ struct LaneRepeat {
 
 class Lane {
   public:
-    // The context must outlive the lane, which alone drives it (but see turn_undriven). Its clock must be the steady
-    // clock.
+    // `context` must outlive the lane, and only the lane may drive it, unless turn_undriven() is used. Its clock must
+    // be the steady clock.
     Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan);
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    // Starts calls that are due, makes progress once, and runs callbacks. Call it repeatedly until it returns false:
-    // the lane has ended and no call is in flight.
+    // Starts calls that are due, makes progress once, and runs callbacks. Call it until it returns false: then the lane
+    // has ended, and no call is in flight.
     bool turn() noexcept;
-    // As turn(), for several lanes that share one context and one thread: the caller drives the context, that is, makes
-    // progress and runs callbacks, between these calls.
+    // As turn(), for several lanes that share one context and one thread: between the calls of this function, the
+    // caller drives the context, that is, makes progress and runs callbacks.
     bool turn_undriven() noexcept;
     // Starts no more calls and cancels those in flight; turn() waits for them.
     void stop() noexcept;

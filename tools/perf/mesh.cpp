@@ -121,7 +121,7 @@ Result<std::vector<MeshPair>> mesh_pairs_of(std::vector<Pair> sent, std::size_t 
     return pairs;
 }
 
-// What a server answered, as what is kept of it.
+// Stores the answer of a server in `server`.
 Result<void> take_into(MeshServer& server, LoadOut sent, std::size_t targets, const MeshPlan& plan) {
     CINNABAR_TRY(server.to_others, mesh_pairs_of(std::move(sent.pairs), targets, plan));
     return {};

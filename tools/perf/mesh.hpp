@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf mesh`: has each of several servers make calls to all others at the same time, or transfers with them,
+// `cinnabar perf mesh`: makes each of several servers call all others, or transfer data with them, at the same time,
 // and gathers what they measured. What servers send is checked before it is used.
 #pragma once
 
@@ -28,8 +28,8 @@ struct MeshPlan {
     std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
     na::TlsOptions tls;                // for tcps and ofis
-    // Transfers in place of calls, seen from the server that asks for them. pull: the other reads its memory; push: the
-    // other writes to it.
+    // If set, servers make transfers instead of calls: one server asks, and the other one transfers. pull: the other
+    // one reads the memory of the server that asks; push: it writes to that memory.
     std::optional<Direction> bulk = {};
 };
 
@@ -43,7 +43,7 @@ struct MeshPair {
     bool gave_up = false;
     std::string latency_bytes;  // verified; decoded, a histogram has some 40 KB
 
-    // Whether its figures count: some calls ended well, and all did.
+    // Whether the figures count: at least one operation succeeded, and none failed.
     [[nodiscard]] bool well() const noexcept { return outcomes.all_well() && !outcomes.nothing() && !gave_up; }
     [[nodiscard]] Histogram latency() const;
 };
@@ -53,7 +53,7 @@ struct MeshServer {
     std::string release;              // version of the library there
     std::optional<Error> lost;        // it did not answer, or did not run its load: it has no pairs
     std::vector<MeshPair> to_others;  // in the order of the servers, without itself
-    // Of the transfers of the pairs that went well, together: while there was one, with whichever server.
+    // Of all transfers of the pairs that went well: per second of the time in which at least one was in flight.
     double bytes_per_second = 0;
 };
 
@@ -85,9 +85,9 @@ struct MeshResults {
 // Reads a file with one address a line; empty lines and lines that begin with # are skipped. io.
 [[nodiscard]] Result<std::vector<std::string>> read_servers(const std::string& path);
 
-// Errors mean that nothing was asked of the servers. invalid_argument: fewer than two servers, or one twice, or
-// check_load(). bad_address: an address cannot be parsed. canceled: stopped. Takes the times of the plan, the deadline
-// of a call, and some seconds for what goes wrong.
+// Takes the times of the plan, the deadline of a call, and in case of failures some seconds more. After an error, no
+// server was asked for anything. invalid_argument: fewer than two servers, a server that is named twice, or as
+// check_load(). bad_address: an address cannot be parsed. canceled: stopped.
 [[nodiscard]] Result<MeshResults> measure_mesh(const std::vector<std::string>& servers, const MeshPlan& plan,
                                                const std::stop_token& stop);
 

@@ -9,9 +9,9 @@
 
 namespace cinnabar::tools::perf {
 
-// The lines of each output, without their newlines. Text: two matrices, of rates or bandwidths and of latencies, whose
-// rows are the origins and whose columns are the targets; a pair that did not go well has the reason in place of a
-// figure.
+// The lines of each output, without their newlines. Text: two matrices, one of rates or bandwidths and one of
+// latencies. Their rows are the origins, their columns the targets; if a pair did not go well, the reason takes the
+// place of its figure.
 [[nodiscard]] std::vector<std::string> mesh_text(const MeshResults& results);
 // An object for each pair, and one for all.
 [[nodiscard]] std::vector<std::string> mesh_json(const MeshResults& results);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The RPCs of `cinnabar perf mesh`: they make a server load other servers, by calls to their echo or by transfers with
-// their memory. The limits bound what one such request can make a server do, since any peer may send it to a server
-// that runs with --mesh.
+// their memory. Any peer may send such a request to a server that runs with --mesh, so the limits bound what one
+// request can make the server do.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -52,9 +52,9 @@ struct LoadPair {
 struct LoadOut {
     std::vector<LoadPair> pairs;  // in the order of the targets
 };
-// Ends when the load has ended, at the latest after its times and the deadline of a call. If the caller cancels or is
-// lost, the load ends at once. permission: this server runs no load for others. busy: it runs one already. Also the
-// errors of check_load().
+// Returns when the load has ended: at the latest after warm_up_us, measured_us and the deadline of a call. If the
+// caller cancels or is lost, the load ends at once. permission: this server runs no load for others. busy: it already
+// runs one. Also the errors of check_load().
 inline constexpr hl::Rpc<LoadOut(LoadIn)> load_rpc{"cinnabar.perf.load"};
 
 struct BulkLoadIn {
@@ -75,8 +75,8 @@ struct BulkLoadOut {
     std::vector<BulkLoadPair> pairs;  // in the order of the targets
     std::uint64_t busy_us = 0;        // the same, with any target
 };
-// As load_rpc, with which it shares the place for one load. It ends at the latest after its times and three deadlines
-// of a call. no_such_rpc: a server of an earlier version.
+// As load_rpc. A server runs only one load, of either kind, at a time. Returns at the latest after warm_up_us,
+// measured_us and three deadlines of a call. no_such_rpc: a server of an earlier version.
 inline constexpr hl::Rpc<BulkLoadOut(BulkLoadIn)> bulk_load_rpc{"cinnabar.perf.bulk_load"};
 
 // invalid_argument: nothing to do. too_large: over a limit. Pure functions.

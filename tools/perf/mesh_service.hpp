@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves load_rpc and bulk_load_rpc: a server that makes calls to addresses of the caller's choosing can be used
-// against others, so the server must allow it, the load is bounded (check_load), and there is one at a time.
+// Serves load_rpc and bulk_load_rpc. A server that makes calls to addresses that its callers choose could be used to
+// attack others, so the server's user must allow it, each load is bounded (check_load), and only one runs at a time.
 #pragma once
 
 #include <cinnabar/hl/node.hpp>

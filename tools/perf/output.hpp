@@ -23,15 +23,15 @@ class Output {
 [[nodiscard]] std::unique_ptr<Output> make_json_output();  // one object per line
 [[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; cells that do not apply to a row are empty
 
-// What several outputs format in the same way: a count such as "12.3 k", a JSON object, and eight cells of a CSV table,
-// which are empty without values.
+// Formats that several outputs share. count_text(): a count such as "12.3 k". latency_json(): a JSON object.
+// latency_cells(): eight cells of a CSV table, empty if there are no values.
 [[nodiscard]] std::string count_text(double count);
 [[nodiscard]] std::string latency_json(const Histogram& latency);
 [[nodiscard]] std::string latency_cells(const Histogram& latency);
 
-// Where the time of the timed calls went. As ten cells of a table: their number, and the mean of each part in
-// microseconds, by hl::CallPart; empty cells if none was timed. As a line for people: the parts that took any time;
-// empty if there are none.
+// Where the time of the timed calls went. part_cells(): ten cells of a table, empty if no call was timed: the number of
+// timed calls, and the mean of each part in microseconds, by hl::CallPart. part_text(): a line for people with the
+// parts that took any time; empty if there are none.
 [[nodiscard]] std::string part_cells(const CallResult& row);
 [[nodiscard]] std::string part_text(const CallResult& row);
 

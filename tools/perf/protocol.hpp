@@ -29,8 +29,8 @@ struct AboutOut {
 };
 inline constexpr hl::Rpc<AboutOut()> about_rpc{"cinnabar.perf.about"};
 
-// Reserves an arena of `slots` slots of `slot_bytes` each. It exists as long as the `hold` call for it, which must
-// follow soon.
+// Reserves an arena of `slots` slots of `slot_bytes` each. The client must soon make a `hold` call for it; the arena
+// exists until that call ends.
 struct OpenIn {
     std::uint64_t slot_bytes = 0;
     std::uint32_t slots = 0;

@@ -32,8 +32,8 @@ struct Subject {
 // Also the errors of writing files.
 [[nodiscard]] Result<void> make_authority(const std::string& folder, const std::string& name, const Validity& validity);
 
-// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in the folder `authority`. invalid_argument also if
-// there is no authority in that folder, or a server has no host. Otherwise errors as above.
+// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in the folder `authority`. Errors as above;
+// invalid_argument also if there is no authority in that folder, or if the certificate is for a server and has no host.
 [[nodiscard]] Result<void> make_certificate(const std::string& authority, const std::string& into,
                                             const Subject& subject, const Validity& validity);
 

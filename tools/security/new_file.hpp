@@ -12,8 +12,8 @@
 
 namespace cinnabar::tools::security {
 
-// Creates a file; it is on disk when the function returns. After an error no file is left. exists: the name exists,
-// even as a dangling symbolic link.
+// Creates a file, which is on disk when the function returns. After an error no file is left. exists: the name is
+// taken, even if by a dangling symbolic link.
 [[nodiscard]] Result<void> write_new_file(const std::string& path, std::string_view content, mode_t mode);
 // Writes a file atomically, replacing an existing one: readers find either the old content or the new. One call at a
 // time per path.

@@ -110,7 +110,7 @@ class Top {
     // A terminal shows the last state for as long as the others.
     bool again() { return terminal_ ? await_next() && !enough() : !enough() && await_next(); }
 
-    // What the output needs beside the RPCs.
+    // The parts of the state that the output needs in addition to the RPCs.
     [[nodiscard]] Wanted wanted() const {
         if (options_.json) return {};
         if (!terminal_ && options_.show.empty()) return {true, false, false};

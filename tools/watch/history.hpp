@@ -29,7 +29,7 @@ struct RpcRow {
     std::uint64_t calls = 0;
     std::uint64_t failed = 0;
     std::vector<double> past;  // per_second, newest last
-    // The next four describe what ended since the previous state, or everything so far if nothing has ended since.
+    // The next four cover what has ended since the previous state; if nothing has ended since, everything so far.
     // `timed`: calls that recorded the parts of their time; `parts_us`: the means of these parts. `handled`: requests;
     // `handler_us`: the mean time of their handlers.
     std::uint64_t timed = 0;

@@ -21,8 +21,8 @@ namespace {
 
 using perf::html_text;
 
-// After that of the reports: the tables of a node have more columns, and the widest fit a window of 1280 pixels. On a
-// phone, sentences are below the other cells of their row.
+// Added after the style of the reports (html_style.hpp). The tables of a node have more columns; the widest one fits a
+// window of 1280 pixels. On a phone, a cell with a sentence is below the other cells of its row.
 constexpr const char* page_style = R"(
 table { font-size: .875rem; }
 th, td { padding: .25rem .35rem; }

@@ -23,8 +23,8 @@ class HttpServer {
     static constexpr unsigned connections_of_one_max = 8;
     static constexpr unsigned silence_seconds_max = 10;
 
-    // Calls `make` for each path, on the server's one thread; it must not throw. `host` is a numeric IPv4 address.
-    // Answers 403 if the request names this host neither by a number, nor as localhost, nor by its own name.
+    // Calls `make` for each path, on the server's one thread; it must not throw. `host` is a numeric IPv4 address. If a
+    // request does not name this host by a numeric address, as localhost, or by its own name, it is answered 403.
     // bad_address; errors of bind(2).
     [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const std::string& host, std::uint16_t port,
                                                                     std::function<HttpAnswer(const std::string&)> make);

@@ -80,7 +80,7 @@ std::vector<TimeRow> time_rows(const std::vector<RpcRow>& rpcs) {
     return rows;
 }
 
-// What a node says of itself may be anything: numbers that are not known share a row.
+// The node's report is untrusted: unknown numbers share a row.
 std::vector<FailureRow> failure_rows(const State& state) {
     std::map<std::tuple<std::string, std::string_view, std::string_view>, std::uint64_t> found;
     for (const look::FailureReport& failed : state.node.failures) {

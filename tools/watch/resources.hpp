@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a state says of the node's pools, of its memory, and of where the time of its calls goes, as rows that all
-// outputs share. Pure functions.
+// The node's pools, its memory, and where the time of its calls goes: rows made from a state, which all outputs share.
+// Pure functions.
 #pragma once
 
 #include "watch/history.hpp"
@@ -37,8 +37,8 @@ struct MemoryRow {
 // Of the whole node; limits are left out if the node does not report them.
 [[nodiscard]] std::vector<MemoryRow> memory_rows(const State& state);
 
-// Where the time of the calls of one RPC goes: those that this node makes, or the requests that it serves, of which
-// only the time of their handler is known.
+// Where the time of the calls of one RPC goes: of the calls that this node makes; or of the requests that it serves, of
+// which only the handler's time is known.
 struct TimeRow {
     std::string name;
     bool as_target = false;

@@ -11,7 +11,7 @@ namespace {
 
 std::string_view side_name(bool as_target) { return as_target ? "target" : "origin"; }
 
-// A list of what `make` makes of each item.
+// A JSON array of make(item) for each item.
 template <typename Items, typename Make>
 std::string list_of(const Items& items, Make make) {
     std::string list = "[";

@@ -24,8 +24,9 @@ HG_UTIL_PUBLIC void hg_mem_aligned_free(void* mem_ptr);
 HG_UTIL_PUBLIC void* hg_mem_huge_alloc(size_t size);
 HG_UTIL_PUBLIC int hg_mem_huge_free(void* mem_ptr, size_t size);
 
-/* `size` bytes at the alignment (0: any; else a power of two), with `header_size` bytes right before them; returns
- * the start of the `size` bytes, or null. It is freed with the same header and alignment. */
+/* Allocates `size` bytes at the alignment (0: any; otherwise a power of two), with `header_size` bytes right before
+ * them. Returns the start of the `size` bytes, or null. hg_mem_header_free() needs the same header size and
+ * alignment. */
 HG_UTIL_PUBLIC void* hg_mem_header_alloc(size_t header_size, size_t alignment, size_t size);
 HG_UTIL_PUBLIC void hg_mem_header_free(size_t header_size, size_t alignment, void* mem_ptr);
 

@@ -26,8 +26,8 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(hg_thread_cond_t* cond, hg_thread_
     return pthread_cond_wait(cond, mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
-/* Fails after `timeout` (ms). `cond` must be initialised by hg_thread_cond_init(), which selects the monotonic clock.
- * */
+/* Fails after `timeout` (ms). `cond` must have been initialised by hg_thread_cond_init(), which selects the monotonic
+ * clock. */
 static HG_UTIL_INLINE int hg_thread_cond_timedwait(hg_thread_cond_t* cond, hg_thread_mutex_t* mutex,
                                                    unsigned int timeout) {
     hg_time_t now, until;

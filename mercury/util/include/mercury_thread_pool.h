@@ -22,8 +22,8 @@ extern "C" {
 
 HG_UTIL_PUBLIC int hg_thread_pool_init(unsigned int thread_count, hg_thread_pool_t** pool);
 
-/* Runs all posted work, joins the threads and frees the pool. Null is allowed. Do not call it on a thread of the pool.
- * */
+/* Runs all posted work, joins the threads and frees the pool. Null is allowed. Do not call it on a thread of the
+ * pool. */
 HG_UTIL_PUBLIC int hg_thread_pool_destroy(hg_thread_pool_t* pool);
 
 /* Posts work. Any thread. Fails if the work has no function or the pool is being destroyed. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Send buffers for frames. Their memory is allocated in blocks and then kept. Take and give: any thread of a `many`
-// context. The rest: owner of the context only.
+// Send buffers for frames. Their memory is allocated in blocks and then kept. Any thread of a `many` context takes and
+// gives buffers; the rest is for the owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -20,8 +20,8 @@ namespace cinnabar::ofi {
 class BufferPool;
 class FrameSender;
 
-// A message of the upper layer, or a control frame of the plugin, which belongs to no op. The FabricOp is what is
-// posted to the fabric.
+// A message of the upper layer; or a control frame of the plugin, which belongs to no op. Posted to the fabric as a
+// FabricOp.
 struct Buffer final : FabricOp, na::Message {
     BufferPool* pool = nullptr;
     std::byte* storage = nullptr;
@@ -36,8 +36,8 @@ struct Buffer final : FabricOp, na::Message {
     bool sealed = false;
     bool stands_in = false;              // a copy that is sent in place of a message; belongs to the sender
     std::unique_ptr<std::byte[]> block;  // in the first buffer of a block: the memory of the block
-    // Used if the op ended before the fabric gave the buffer back: how many of the two, the message's user and the
-    // fabric, still have it. Otherwise 0.
+    // Set to 2 if the op ends while the fabric still has the buffer: then the message's user and the fabric both give
+    // it back, and the second one frees it. Otherwise 0.
     std::atomic<std::uint8_t> holders{0};
 
     [[nodiscard]] std::byte* frame(std::size_t head) const noexcept { return payload - head; }

@@ -103,8 +103,9 @@ void Chunks::leave_copies(ChunkList& chunks) noexcept {
     for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) leave(*chunk);
 }
 
-// Frees the staging memory of a copy, so that the fabric sends zeros. Sealed sessions only: nobody can open zeros as a
-// sealed chunk, but an unsealed chunk of zeros could be taken for data. Registered pages cannot be dropped.
+// Frees the place of a copy in the staging pool; its memory stays with the fabric, and is zeroed. For sealed sessions
+// only: a peer cannot open zeros as a sealed chunk, but would take them for data in an unsealed one. Registered memory
+// cannot be zeroed like this.
 void Chunks::leave(Chunk& chunk) noexcept {
     if (!session_.seals() || !chunk.sends || !chunk.staging || chunk.staging->memory) return;
     chunk.left = std::move(chunk.staging->bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chunks of one session: taking them from the port's pool, tracking those that the fabric has, giving them back.
-// Owner of the context only.
+// The chunks of one session: takes them from the port's pool, keeps track of those that were posted to the fabric, and
+// gives them back. Owner of the context only.
 #pragma once
 
 #include "transfer.hpp"
@@ -35,13 +35,13 @@ class Chunks {
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // The time since which the fabric has sent none of the copies in staging memory that it has. `served`: of the
-    // copies for gets of the peer, otherwise of those for puts of this side. time_never: it has no such copy.
+    // The time since which the fabric has completed no send of a copy in staging memory; time_never: it has no such
+    // send. `served`: considers copies for gets of the peer; otherwise copies for puts of this side.
     [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }
-    // Call when the session has ended and the fabric does not return the copies that it has to send. Their places in
-    // the pool of staging memory become free for other sessions.
+    // Call when the session has ended, but the fabric does not complete the sends of its copies. Other sessions can
+    // then use their places in the staging pool.
     void leave_copies(ChunkList& chunks) noexcept;
     void leave_strays() noexcept { leave_copies(stray_); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads libfabric when the first ofi address is opened, so that programs with other transports do not need it. The
-// functions listed here are found by name; all others are reached through the objects that these return.
+// Loads libfabric when the first ofi address is opened, so programs that use other transports do not need the library.
+// The functions listed here are looked up by name; all others are called through the objects that these return.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Revokes leases while the fabric may be sending from their memory. No new access begins, but sends that the fabric has
-// must complete first: within milliseconds if the peer reads, at the end of the session if it died. If the peer is
-// stopped they do not complete, and the fence fails. Any thread.
+// Revokes leases whose memory the fabric may still be sending from. No new access begins, but sends that are already
+// posted must complete. That takes milliseconds if the peer reads; if the peer has died, until the session ends. If the
+// peer is stopped, they do not complete, and the fence fails. Any thread.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -24,7 +24,8 @@ class Fences {
     [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now) noexcept;
     // As Transport::is_accessed.
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
-    // Whether check() must be called now and then. Sequentially consistent, so that a context about to sleep sees it.
+    // Whether fences are in progress, so that check() must be called repeatedly. Sequentially consistent, so that a
+    // context that is about to sleep sees it.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     // For each fence that is over or has failed, calls ended(Lease::fenced); returns how many.
     template <typename F>

@@ -15,7 +15,7 @@ void FrameSender::reset() noexcept {
     refused_ = false;
 }
 
-// ok: the fabric has the buffer, or has already given it back; again: the provider has no room; overloaded: may_send()
+// ok: the fabric has the buffer, or was done with it at once; again: the provider has no room; overloaded: may_send()
 // is false.
 Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     if (!may_send()) return Errc::overloaded;
@@ -76,9 +76,9 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
     session_.given_back();
 }
 
-// Completes the op of a message, unless the op has ended before. Frees the buffer if the op had ended, or if the buffer
-// is a copy sent in place of the message; otherwise the buffer belongs to the message's user. Requires: the fabric does
-// not have the buffer.
+// Completes the op of a message, unless the op has ended already. Frees the buffer if the op had ended, or if the
+// buffer is a copy of the message; otherwise it belongs to the user of the message. Requires: the fabric does not have
+// the buffer.
 void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     na::PostedOp* const posted = std::exchange(buffer.posted, nullptr);
     const bool stands_in = std::exchange(buffer.stands_in, false);
@@ -86,8 +86,8 @@ void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     if (!posted || stands_in) buffer.pool->give(buffer);
 }
 
-// The buffer to send the op's message from: the message itself; or a copy, if frames are sealed, or if the fabric still
-// has the message from an earlier op, which has ended. Null: none is left, or out of memory.
+// The buffer to send the op's message from. Usually the message itself; a copy if frames are sealed, or if the fabric
+// is still sending the message for an earlier op, which has ended. Null: no buffer is left, or out of memory.
 Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     auto& message = static_cast<Buffer&>(*op.message);
     const bool seals = session_.seals();
@@ -101,8 +101,8 @@ Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     return copy;
 }
 
-// One more frame may be sent if none of the pending frames has a completion: otherwise no completion would ever report
-// room.
+// False if the session has its share of frames pending and one of them will complete. If none of them has a completion,
+// a further frame may be sent: nothing else would ever report that there is room again.
 bool FrameSender::may_send() noexcept {
     refused_ = unconfirmed_ >= session_.port().send_room().for_session() && unconfirmed_ > injected_;
     return !refused_;

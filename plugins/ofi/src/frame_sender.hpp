@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends the frames of one session: messages of the upper layer and control frames. Bounds what the provider holds for
-// the session. Owner of the context only.
+// Sends the frames of one session: messages of the upper layer and control frames. Limits how many frames of the
+// session the provider holds. Owner of the context only.
 #pragma once
 
 #include "buffers.hpp"
@@ -19,11 +19,12 @@ enum class Sent : std::uint8_t {
 
 class FrameSender {
   public:
-    // Control frames that may wait to be sent. With more, the session ends: the peer sends requests and does not read
-    // the answers.
+    // Control frames that may wait to be sent. With more, the session ends, because the peer sends requests but does
+    // not read the answers.
     static constexpr std::uint32_t controls_max = 4096;
-    // Frames that may be with the provider at a time: some providers queue without limit, and copy injected frames.
-    // Injected frames have no completion, so at least every confirm_every-th frame is sent with one.
+    // Frames that the provider may hold at a time. They are limited because some providers queue without limit, and
+    // copy injected frames. Injected frames have no completion, so at least every confirm_every-th frame is sent with
+    // one.
     static constexpr std::uint32_t unconfirmed_max = 128;
     static constexpr std::uint32_t confirm_every = 32;
     static_assert(unconfirmed_max >= 2 * confirm_every);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The greeting on the handshake socket between two contexts: the Hello, and the sender's fabric address. 312 bytes,
-// docs/wire-format-ofi.md, "Greeting". Pure. The bytes are untrusted.
+// The greeting that two contexts exchange on the handshake socket: the Hello, and the sender's fabric address. 312
+// bytes (docs/wire-format-ofi.md, "Greeting"). Pure. The bytes are untrusted.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

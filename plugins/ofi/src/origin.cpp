@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts the chunks of puts and gets, asks the owner of the memory, matches answers and completions to transfers, and
-// ends a transfer only when the fabric no longer uses its memory.
+// Posts the chunks of puts and gets, sends requests to the owner of the memory, matches its answers and the completions
+// to transfers, and ends a transfer only when the fabric no longer uses its memory.
 #include "origin.hpp"
 
 #include "port.hpp"
@@ -94,8 +94,8 @@ Sent Origin::post_transfers() noexcept {
     return admitted;
 }
 
-// Only one get at a time may hold chunks without having sent its request: two gets could each hold a part of the pool
-// and deadlock. unconfirmed: this session has its share of the receives, and goes on when one has completed.
+// Only one get of the port at a time posts its chunks: two gets could each take a part of the pool, and then wait for
+// each other for ever. unconfirmed: this session has its share of the receives, and goes on when one has completed.
 Sent Origin::may_post_get(Transfer& transfer) noexcept {
     Pools& pools = session_.port().pools();
     if (!pools.posts_get(transfer) && !pools.receive_room.admits(get_chunks_, transfer.chunks)) {
@@ -135,9 +135,9 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
     return at;
 }
 
-// The pieces of the operation's memory for a chunk at offset `at`. Staging memory is used instead if there are more
-// pieces than the provider takes, if it needs staging (Endpoint::stages), or if chunks are sealed. 0: no staging memory
-// is left.
+// The pieces of the operation's memory for a chunk at offset `at`; or one piece of staging memory, if there are more
+// pieces than the provider takes, if the provider needs staging (Endpoint::stages), or if chunks are sealed. 0: no
+// staging memory is left.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();
@@ -223,8 +223,8 @@ void Origin::get_data(const Frame& frame, ConstBytes data) noexcept {
     settle(*transfer);
 }
 
-// Takes back the receives of chunks that the owner did not send. Waits for the chunks that it says it has sent: only
-// their arrival shows that this is true.
+// The owner has ended a get, and says how many chunks it has sent. Takes back the receives of the chunks that were not
+// sent, and waits for those that the owner claims to have sent.
 void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;
@@ -358,9 +358,9 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
 }
 
 // Takes receives back from the fabric. With a provider that stages, they stay posted until the peer has answered, and
-// their data are dropped. Otherwise discard() would post receives for chunks that have arrived already, and rxd of 1.17
-// has an error there (rxd_progress_unexp_msg): if another message is half received at that moment, its rest is written
-// to a receive that rxd has freed.
+// their data are dropped. If they were taken back, discard() would have to post receives for chunks that may already
+// have arrived, which meets an error of rxd 1.17 (rxd_progress_unexp_msg): if another message is half received at that
+// moment, rxd writes its rest to a receive that it has freed.
 void Origin::take_back(Transfer& transfer) noexcept {
     if (!transfer.awaits_owner || !session_.port().endpoint().stages()) {
         return session_.chunks().revoke(transfer.with_fabric, 0);

@@ -19,8 +19,8 @@ class Origin {
     static constexpr std::uint32_t admitted_max = 64;
     // Chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
-    // Ended gets for which the peer has not yet said how many chunks it sent, or has not sent those. With more, the
-    // session ends, because the peer does not answer.
+    // Gets that have ended early, while the peer has not yet said how many chunks it sent, or has not sent all of
+    // these. With more, the session ends, because the peer does not answer.
     static constexpr std::uint32_t unanswered_max = 256;
 
     explicit Origin(Session& session) noexcept : session_(session) {}
@@ -52,8 +52,8 @@ class Origin {
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
-    // The time since which the peer has sent nothing for that one of those gets that has waited longest; time_never:
-    // there is none.
+    // The time since which the peer has sent nothing for a get that unanswered() counts; the earliest time if there are
+    // several gets. time_never: there are none.
     [[nodiscard]] TimeUs unanswered_since() const noexcept;
 
   private:

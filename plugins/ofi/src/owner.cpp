@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies what came into the
+// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies received data into the
 // leased memory.
 #include "owner.hpp"
 
@@ -102,7 +102,7 @@ void Owner::atomic(const Frame& frame, const TransferBody& body) noexcept {
 void Owner::stop(const Frame& frame, const TransferBody& body) noexcept {
     PeerRequest* request = requests_.front();
     while (request && request->id != frame.id) request = Requests::next(*request);
-    // Not found: the get is done, all its chunks were sent.
+    // The request is gone because all chunks of the get were sent.
     if (!request) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
     if (!request->is_put) {
         answer(FrameKind::get_ended, frame.id, Errc::canceled, request->next);
@@ -177,7 +177,7 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
 }
 
 // Sends directly from the leased memory, which stays pinned until the fabric has sent it. If that is not possible,
-// copies the data, and the pin ends here.
+// sends a copy, and unpins the memory before it returns.
 Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;

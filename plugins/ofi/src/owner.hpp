@@ -12,7 +12,7 @@ namespace cinnabar::ofi {
 
 class Owner {
   public:
-    // Large operations that a peer may have pending: more than an origin that keeps to admitted_max needs.
+    // Large operations that a peer may have pending. An origin that keeps to admitted_max needs fewer.
     static constexpr std::uint32_t requests_max = 256;
     // Chunks of the peer's operations that the fabric may have at a time.
     static constexpr std::uint32_t served_max = 8;

@@ -11,8 +11,7 @@ class OfiPeer;
 class OfiPort;
 class Session;
 
-// A dial's session exists before the handshake: the greeting contains its name, so that the peer can send frames for
-// it.
+// A dial already has a session: the greeting contains the session's name, so that the peer can address frames to it.
 using Dial = na::OutgoingHandshake<OfiPort, OfiPeer, Session*>;
 
 class OfiPeer final : public na::SocketPeer {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools shared by all sessions of a port. When one is used up, the session that holds the most of it is ended
+// Pools shared by all sessions of a port. When a pool is used up, the session that holds the most of it is ended
 // (docs/limits.md). Owner of the context only.
 #pragma once
 
@@ -20,29 +20,32 @@ class Pools {
   public:
     explicit Pools(OfiPort& port);
 
-    // Null: no other session holds more, or out of memory. take_transfer() also returns null until the ended session
-    // has given its transfers back.
+    // Take an object from a pool. If the pool is used up, the session that holds the most of it is ended first. Null:
+    // `asks` itself holds the most, or out of memory. take_transfer() also returns null until the ended session has
+    // given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
     // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
     // chunks for the longest time without sending any, if that is longer than silence_us.
     void end_silent_writer(const Session& asks) noexcept;
-    // Call it when there is no room for a chunk of a get. As end_silent_writer(), for peers from which ended gets still
-    // wait for get_ended, or for chunks that were sent.
+    // Call it when there is no room for a chunk of a get. Considers sessions with ended gets whose peer has not yet
+    // said how many chunks it sent, or has not sent all of these. Ends the one, other than `asks`, whose peer has sent
+    // nothing for the longest time, if that is longer than silence_us.
     void end_silent_lender(const Session& asks) noexcept;
-    // Call it when there is no staging memory for a chunk. `served`, for operations of peers: as end_silent_writer();
-    // otherwise, for those of this side: as end_silent_lender(). In both cases also for peers that do not read what was
-    // copied to staging memory for them.
+    // Call it when there is no staging memory for a chunk. `served`: the chunk is of a peer's operation; calls
+    // end_silent_writer(), and ends the session whose peer has read nothing for the longest time of the copies that
+    // were sent for its gets. Otherwise the chunk is of this side's operation; does the same with end_silent_lender()
+    // and the copies that were sent by puts.
     void end_silent_stager(const Session& asks, bool served) noexcept;
 
     // The size of memory for a chunk.
     [[nodiscard]] std::size_t staging_bytes() const noexcept;
-    // Memory for a chunk; null: none is left. Chunks `served` to peers have a pool of their own: two sides that serve
-    // each other from one pool could deadlock.
+    // Memory for a chunk; null: none is left. `served`: for operations of peers, which have a pool of their own,
+    // because two sides that serve each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
     static void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
-    // Memory into which the data of all chunks are received that nothing waits for.
+    // Memory that receives, and drops, the data of chunks that nothing waits for any more; all share it.
     [[nodiscard]] Staging* sink() noexcept;
 
     // Whether a large get may post its chunks: only one get may at a time.
@@ -59,8 +62,8 @@ class Pools {
     void close() noexcept;
 
     BufferPool controls;
-    // Copies of messages that are sent sealed. A copy is taken only when its message is given to the fabric. So each
-    // copy comes back, and messages that wait need none.
+    // Copies of messages that are sent sealed. A copy is taken only when its message is given to the fabric, so
+    // messages that wait to be sent have none, and each copy comes back.
     BufferPool sealed;
     SlotPool<Transfer> transfers;
     SlotPool<PeerRequest> requests;

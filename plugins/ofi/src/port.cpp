@@ -13,11 +13,11 @@ namespace {
 
 constexpr unsigned completions_max = 256;   // per round
 constexpr unsigned blocked_tries_max = 64;  // per round
-// The time between polls while the provider must be polled (wants_asking()): some providers make connections, and send
-// what they had no room for, only while they are polled.
+// The time between polls for providers that make connections, and send what they had no room for, only while they are
+// polled (wants_asking()).
 constexpr TimeUs tick_us = 500;
-// Without a descriptor: how long a context polls continuously after the last completion, and how long it pauses between
-// polls after that.
+// For providers without a descriptor: a context polls continuously for watchful_us after the last completion, then once
+// every pause_us.
 constexpr TimeUs watchful_us = 20'000;
 constexpr TimeUs pause_us = 1000;
 
@@ -137,8 +137,8 @@ Session* OfiPort::session_of(ConstBytes frame) noexcept {
     return nullptr;
 }
 
-// A sealed frame is from the peer for certain. One that is not sealed may be from somebody who has read the session's
-// name on its way, and must not end the session.
+// A sealed frame certainly comes from the peer, so the session ends. An unsealed one may come from somebody who has
+// seen the session's name on the network, and must not be able to end the session.
 void OfiPort::malformed(Session& session) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::info, "ofi", "malformed frame: %s", session.seals() ? "its session ends" : "dropped");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on a fabric: its endpoint, its peers, and which sessions send next. Owner of the context only,
-// except messages and inbox: any thread.
+// The port of a context on a fabric: its endpoint, its peers, and the list of sessions that send next. Owner of the
+// context only, except messages and inbox: any thread.
 #pragma once
 
 #include "buffers.hpp"

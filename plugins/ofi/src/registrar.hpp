@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registers local memory with providers that need it. Keys are random or the provider's; peers never get them. Owner of
-// the context only.
+// Registers local memory with providers that need it. Keys are random, or chosen by the provider, and are never sent to
+// peers. Owner of the context only.
 #pragma once
 
 #include "libfabric.hpp"

@@ -27,9 +27,9 @@ struct Wanted {
     std::uint32_t staging = staging_default;
 };
 
-// Reads ofi+PROVIDER://[INTERFACE[:PORT]][?OPTIONS], or ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]; also with ofis for ofi.
-// Of the options, domain, interface, subnet, busy=yes, untested=yes and staging=N; not others. bad_address: an invalid
-// value.
+// Reads ofi+PROVIDER://[INTERFACE[:PORT]][?OPTIONS] or ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]; also with ofis instead
+// of ofi. Reads these options and ignores others: domain, interface, subnet, busy=yes, untested=yes, staging=N.
+// bad_address: an invalid value.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
 // Where the socket for handshakes listens, as a uri.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection between two contexts: the handshake socket, which stays open and shows when the peer ends, and what is
-// sent over the fabric. Sessions live in a pool whose memory lives as long as the port; an ended session keeps its slot
-// until the fabric has returned everything. Owner of the context only.
+// A connection between two contexts: the handshake socket, which stays open to show when the peer ends, and everything
+// that is sent over the fabric. Sessions live in a pool whose memory lives as long as the port; an ended session keeps
+// its slot until the fabric has returned all buffers and chunks. Owner of the context only.
 #pragma once
 
 #include "chunks.hpp"
@@ -22,8 +22,8 @@ namespace cinnabar::ofi {
 class OfiPeer;
 class OfiPort;
 
-// What a sealed chunk is bound to, so that it cannot be opened as another chunk. The tag alone is
-// not enough: it is random and may repeat.
+// Identifies a sealed chunk, and is authenticated together with it, so that the chunk cannot be opened as another one.
+// The tag alone is not enough: it is random and may repeat.
 struct ChunkId {
     bool of_put = false;
     std::uint64_t id = 0;  // of the operation, as its origin chose it
@@ -40,8 +40,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     // After the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol: the peer's fabric
     // address is invalid; overloaded: the socket cannot be watched; out_of_memory: its messages cannot be sealed.
     [[nodiscard]] Errc start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept;
-    // Operations that the fabric has end with `why`; waiting ones stay with the peer. The session is released when the
-    // fabric has returned everything.
+    // Ends the operations that the fabric has with `why`; waiting ones stay with the peer. The session is released when
+    // the fabric has returned all buffers and chunks.
     void end(Errc why) noexcept;
     // Call when the endpoint was closed: ends everything with `canceled`, and releases the session.
     void abandon() noexcept;
@@ -61,8 +61,8 @@ class Session final : public PoolSlot, public na::FdEvents {
 
     // Handles a received frame of this session.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
-    // Sends a bounded amount of what waits. If something is left, the session is blocked, or a later completion resumes
-    // sending.
+    // Sends a bounded amount of the output that waits. If some is left, the session is blocked, or a later completion
+    // resumes sending.
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept { origin_.cancel(posted); }
     // Ends the session and gives back at once what it holds of shared pools.
@@ -73,11 +73,11 @@ class Session final : public PoolSlot, public na::FdEvents {
     // Whether frames and chunks are sealed, which makes them longer by trailer_bytes().
     [[nodiscard]] bool seals() const noexcept { return seals_; }
     [[nodiscard]] std::size_t trailer_bytes() const noexcept { return seals_ ? na::MessageGuard::trailer_bytes : 0; }
-    // Seals a frame in place, all but its header, which has to stay readable. `bytes`: without the trailer. False: out
-    // of memory.
+    // Seals a frame in place, except its header, which must stay readable. `bytes`: without the trailer. False: out of
+    // memory.
     [[nodiscard]] bool seal_frame(std::byte* frame, std::size_t bytes) noexcept;
-    // Opens a received frame in place; returns it without the trailer. Empty: the peer did not seal it for this
-    // session, or it was received before (a replay); the session ends.
+    // Opens a received frame in place and returns it without the trailer. Empty: the peer has not sealed it for this
+    // session, or it arrives a second time (a replay); the session ends.
     [[nodiscard]] ConstBytes open_frame(Bytes frame) noexcept;
     // As seal_frame() and open_frame(), for a chunk of `bytes`. If open_chunk() returns false, the session ends.
     [[nodiscard]] bool seal_chunk(const ChunkId& id, Staging& chunk, std::size_t bytes) noexcept;
@@ -125,8 +125,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     bool draining_ = false;
     std::uint32_t with_fabric_ = 0;     // buffers and chunks that the fabric has
     std::uint64_t partial_record_ = 0;  // the record of TLS that timer_ runs for; 0: none
-    // Runs until the session is open; then while a record of TLS is incomplete; after the end, until everything is
-    // returned.
+    // Runs until the session is open; then whenever a TLS record is incomplete; after the end of the session, until the
+    // fabric has returned all buffers and chunks.
     TimerOf<Session> timer_;
 
     FrameSender sender_{*this};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of puts and gets on both sides, and the chunks in which large ones are sent. Large get: the origin posts
-// receives for all chunks into its memory and sends the request; the owner sends each chunk directly from the leased
-// memory, which stays pinned until it is sent (decision 0017), or from a copy in staging memory. Large put: the owner
-// posts receives into staging memory and grants them to the origin, which sends directly from its memory; the owner
-// then copies the chunks into place. Owner of the context only.
+// The state of puts and gets on both sides, and the chunks in which large ones are sent.
+// Large get: the origin posts receives for all chunks into its memory and sends the request; the owner sends each chunk
+// directly from the leased memory, which stays pinned until the chunk is sent (decision 0017), or from a copy in
+// staging memory.
+// Large put: the owner posts receives into staging memory and grants them to the origin, which sends the chunks
+// directly from its memory; the owner then copies the chunks into place.
+// Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -93,7 +95,8 @@ struct Transfer final : PoolSlot {
     bool get = false;
     bool asked = false;     // the request was sent
     bool answered = false;  // the owner has sent get_data, get_ended or put_done
-    // A get that has ended, whose owner has not sent get_ended, or not all the chunks that it says it has sent.
+    // A get that has ended early, while its owner has not yet sent get_ended, or not all the chunks that it claims to
+    // have sent.
     bool awaits_owner = false;
     TimeUs awaits_since = 0;  // since when, or when the last of those chunks was received
     Errc failed = Errc::ok;

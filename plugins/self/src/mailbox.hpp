@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mailbox of a context: other contexts of this process put items into it, in chains, and the context takes them
-// out. Any thread puts; the owner of the context takes. Shared by the port and by the ports connected to it, so it
-// outlives a port that closes while others post.
+// out. Any thread may put; only the owner of the context takes. Ports connected to this one share ownership of the
+// mailbox, so it still exists if this port closes while others post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -22,8 +22,8 @@ class Mailbox;
 enum class ItemKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
 
 // A message, a notification, or a connect or disconnect. Items for connect and disconnect are allocated one by one
-// (`control`). All others come from the mailbox's pool and are its receive slots. A slot's buffer is allocated at its
-// first use and kept, so memory grows with the messages that wait at the same time.
+// (`control`). All others come from the mailbox's pool and are its receive slots. The buffer of a slot is allocated
+// when the slot is first used, and then kept.
 struct MailboxItem : PoolSlot,
                      WorkItem {   // the WorkItem is never run: it links the first item of each chain into the queue
     MailboxItem* rest = nullptr;  // the next item of the chain

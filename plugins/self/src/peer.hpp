@@ -23,8 +23,8 @@ struct SelfOp {
 };
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
-// Lives as long as its port. There are at most contexts_max peers of the port's own transport, and one for each context
-// of another transport of this process that was used.
+// Lives as long as its port. A port has at most contexts_max peers of its own transport, and one for each context of
+// another transport of this process that it was asked for.
 class SelfPeer final : public na::Peer {
   public:
     SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
@@ -58,10 +58,11 @@ class SelfPeers {
         SelfPeer* const known = context < own_.size() ? own_[context].get() : nullptr;
         return known ? known : make(context);
     }
-    // The peer of a context of another transport of this process; made if it is new. It is found by name, so that it
-    // stays the same if that transport is opened again. May throw bad_alloc, with nothing changed.
+    // The peer of a context of another transport of this process; made if it is new. It is found by the name of that
+    // transport, so the same peer is returned after the transport was closed and opened again. May throw bad_alloc,
+    // with nothing changed.
     [[nodiscard]] SelfPeer& at(const std::string& endpoint, na::ContextId context);
-    // Null: the item belongs to a connection that has ended; of an item that makes a connection: out of memory.
+    // Null: the connection of the item has ended; or the item is a `connect`, and there is no memory for its peer.
     [[nodiscard]] SelfPeer* sender_of(const MailboxItem& item) noexcept;
     template <typename F>
     void for_each(F&& f) {

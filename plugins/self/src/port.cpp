@@ -155,8 +155,8 @@ void SelfPort::add_unsent(SelfPeer& peer, MailboxItem& item) noexcept {
     peer.unsent_last_ = &item;
 }
 
-// Posts the unsent items of a peer. Requires: the peer is no longer in unsent_. If the mailbox has closed, the
-// items are lost with the connection.
+// Posts the unsent items of a peer, or drops them if its mailbox has closed. Requires: the peer is no longer in
+// unsent_.
 void SelfPort::hand_over(SelfPeer& peer) noexcept {
     Mailbox::Visit visit(*peer.mailbox_);
     if (visit.ok()) return visit.push(*std::exchange(peer.unsent_, nullptr));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on a `self` network. An op is carried out by the thread that posts it, and completes at the
-// next poll. An op for a peer that is not connected yet waits, and so do those after it; poll() connects, and carries
-// them out as the peer has receive slots. Items to a peer are collected in a chain that the next flush posts, so that
-// the peer's mailbox is visited, and its context woken, once for all of them.
+// The port of a context on a `self` network. The thread that posts an op carries it out at once; the op completes at
+// the next poll. If the peer is not connected yet, the op waits, and so do later ones for that peer; poll() connects,
+// and carries them out while the peer has free receive slots. Items for a peer are collected in a chain, and the next
+// flush posts the chain, so the peer's context is woken once for all of them.
 #pragma once
 
 #include "mailbox.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One `self` network: the contexts of one process that were opened on it. Transports of the same process reach each
-// other by name, except one with ?alone=yes (by which a node reaches itself): only its own contexts reach it. Any
+// other by name. A transport with ?alone=yes, by which a node reaches itself, is reached only by its own contexts. Any
 // thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session: how puts and gets begin. This side copies across address spaces if it can (copier.cpp); otherwise the owner
-// of the memory carries them out (na::RemoteAccess), and their data are sent in records.
+// Session: how puts and gets begin. If this side can copy across address spaces, it carries them out itself
+// (copier.cpp); otherwise the owner of the memory does (na::RemoteAccess), and their data are sent in records.
 #include "port.hpp"
 
 namespace cinnabar::shm {

@@ -31,8 +31,8 @@ struct Channel {
     bool copies = false;  // a probe has proven that this process may read and write the peer's memory
 };
 
-// Maps the memory whose descriptors came with the greeting. The caller adds the incoming ring, its own flag, and the
-// socket. protocol: a descriptor is not what it should be; out_of_memory.
+// Maps the memory whose descriptors arrived with the greeting. The caller then adds the incoming ring, its own flag,
+// and the socket. protocol: a descriptor is not of the expected kind; out_of_memory.
 [[nodiscard]] Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept;
 
 // Makes a ring of this transport's size, which the peer will write; `fd` gets its descriptor.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copier: memory that the peer's library allocated is mapped and copied with memcpy; for other memory the kernel
-// copies. A lease is pinned while a window is copied, and the ring's header names that lease, in case this process dies
-// meanwhile.
+// Copier: memory that the peer's library allocated is mapped and copied with memcpy; other memory is copied by the
+// kernel. While a window is copied, its lease is pinned, and the ring's header names that lease: if this process dies,
+// the owner can tell that the pin is a dead process's.
 #include "copier.hpp"
 
 #include "lease_key.hpp"

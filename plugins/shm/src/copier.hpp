@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts and gets that this side carries out by copying across address spaces, a part (a window) at a time, so that other
-// work continues in between. Owner of the context only.
+// Puts and gets that this side carries out by copying across address spaces. One call copies only a part (a window), so
+// that other work is done in between. Owner of the context only.
 #pragma once
 
 #include "channel.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mapping of a peer's memory for direct access: the mapped file, the lease on the peer's board, and a direct slot
-// of the outgoing ring, which tells the peer what is accessed.
+// A mapping of a peer's memory for direct access: the mapped file, the lease on the peer's board, and a direct slot of
+// the outgoing ring, which tells the peer which lease is being accessed.
 #pragma once
 
 #include "lease_board.hpp"
@@ -29,8 +29,8 @@ class DirectSlot {
     DirectSlot& operator=(DirectSlot&&) = delete;
 
     explicit operator bool() const noexcept { return index_ != OutgoingRing::no_slot; }
-    // Announces an access to that slot of the lease board. False: the session has ended, so the peer may no longer
-    // look.
+    // Announces an access by the lease in that slot of the lease board. False: do not access the memory, because the
+    // session has ended, and the peer may no longer look for announcements.
     [[nodiscard]] bool enter(std::uint32_t lease_slot) noexcept {
         RingHeader& header = ring_->header();
         header.accesses[index_].slot.store(std::uint64_t{lease_slot} + 1, std::memory_order_seq_cst);
@@ -51,14 +51,14 @@ struct MappedLease {
     na::LeaseKey key;
 };
 
-// Maps what a lease is of, if the peer's library allocated it (view.cpp). `position` is that of `offset`. The lease is
-// held meanwhile only. Errors: as na::Port::view. Owner of the context only.
+// Maps the memory of a lease, if the peer's library allocated it (view.cpp). The result's `position` is where `offset`
+// lies in the file. The lease is pinned only during the call. Errors: as na::Port::view. Owner of the context only.
 [[nodiscard]] Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, std::uint64_t offset,
                                             std::uint64_t bytes, na::Access want);
 
 class MappedMemory final : public na::DirectMemory {
   public:
-    // `offset`: in the lease. `lease.position` is that of the first byte.
+    // The memory begins at `offset` in the lease, and at lease.position in the file.
     MappedMemory(MappedLease lease, std::uint64_t offset, std::uint64_t bytes, na::Access access, BoardView board,
                  DirectSlot slot) noexcept
         : DirectMemory(bytes),

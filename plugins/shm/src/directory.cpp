@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the folder and checks that it belongs to whom it should, takes a name in it, finds the groups that may use it,
-// and removes what dead processes have left.
+// Makes the folder and checks that it belongs to the allowed user or group, takes a name in it, finds the groups that
+// may use it, and removes the files of dead processes.
 #include "directory.hpp"
 
 #include "local_socket.hpp"
@@ -74,8 +74,8 @@ Result<void> make_folder(const std::string& path, const AllowedUsers& allowed) {
     return cannot_make(why);
 }
 
-// Locks the folder. Empty, with errno; EWOULDBLOCK: another process did not release the lock in time, which any member
-// of the folder's group can cause.
+// Locks the folder. If it fails, returns an empty descriptor and sets errno. EWOULDBLOCK: another process did not
+// release the lock in time; any member of the folder's group can cause that.
 UniqueFd lock_folder(const std::string& path) noexcept {
     constexpr TimeUs patience_us = 1'000'000;  // processes normally hold it for milliseconds
     constexpr int pause_ms = 2;

@@ -60,15 +60,15 @@ class Directory {
   public:
     explicit Directory(AllowedUsers allowed);
 
-    // Creates the folder if it does not exist, removes what dead processes left there, and takes a name. An empty name
-    // means the process id, followed by a number if that is taken. address_in_use; permission: the folder belongs to
-    // another user or group; busy: another process kept it locked for a second; io.
+    // Creates the folder if it does not exist, removes the files of dead processes, and takes a name. An empty name
+    // means the process id, followed by a number if that name is taken. address_in_use; permission: the folder belongs
+    // to another user or group; busy: another process kept the folder locked for a second; io.
     [[nodiscard]] Result<NameHolder> listen(std::string_view name);
     // The path of the socket of that name.
     [[nodiscard]] std::string socket_path(std::string_view name) const;
 
-    // Identifies this folder among those of all hosts, users and boots: a hash in hex digits. Empty: there is no
-    // folder.
+    // Identifies this folder among those of all hosts, users and boots: a hash in hex digits. Empty: the folder does
+    // not exist.
     [[nodiscard]] std::string tag() const;
     // Whether a socket of that name exists that this process may open.
     [[nodiscard]] bool has(std::string_view name) const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ShmTransport: how leases are revoked that peers access by copying. First the slot on the lease board is closed, so
-// that no new access begins; then revoke() waits until no pin is left. A pin lasts for one system call, unless its
-// holder is stopped or killed during it. While a peer has a pin, it names the slot in the header of the ring that it
-// writes. A pin that no ring names was left by a dead process.
+// ShmTransport: how leases are revoked that peers access by copying. revoke() first closes the lease's slot on the
+// lease board, so that no new access begins, and then waits until no pin is left. A pin lasts for one system call,
+// unless the process is stopped or killed during that call. A peer that has a pin names the slot in the header of the
+// ring that it writes; so if a pin is left that no ring names, its process has died.
 #include "port.hpp"
 #include "transport.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 // How long revoke() itself waits. A system call takes less than a millisecond, but its thread may be preempted.
 constexpr TimeUs patience_us = 100'000;
-// The time, in addition to patience_us, after which the fence fails: the memory must then not be reused until the peer
+// How much longer than patience_us it takes until the fence fails. The memory must then not be reused until the peer
 // continues or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
@@ -52,7 +52,7 @@ void ShmTransport::describe(const na::Lease& lease, ByteWriter& writer) const no
     writer.u32(slot_of(lease));
 }
 
-// The table of leases is for peers whose accesses this side carries out: there the lease counts as revoked.
+// Revokes the lease in the lease table, by which this side carries out accesses for peers; the board still grants it.
 bool ShmTransport::keep_to_direct(const na::Lease& lease) noexcept {
     if (slot_of(lease) == LeaseBoard::no_slot) return false;
     if (static_cast<const ShmMemory&>(*lease.memory).file_position().file == 0) return false;
@@ -78,13 +78,13 @@ void ShmTransport::unwatch(const RingHeader& incoming) noexcept {
     std::erase(incoming_rings_, &incoming);
 }
 
-// Remembers the ring of an ended session: the peer may still be in a system call if it has not ended the session
-// itself.
+// Remembers the incoming ring of an ended session, which says what the peer accesses: if this side ended the session,
+// the peer may still be in a system call.
 void ShmTransport::linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(incoming_rings_, &incoming);
     forget_lingering();
-    // Well-behaved processes never have that many, so the oldest is dropped.
+    // A correct process never leaves this many, so the oldest may be forgotten.
     const auto same = [pid](const Lingering& one) { return one.pid == pid; };
     if (std::count_if(lingering_.begin(), lingering_.end(), same) >= lingering_per_process_max) {
         lingering_.erase(std::find_if(lingering_.begin(), lingering_.end(), same));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flags: a bit for each session of a context, in shared memory, which the peer raises when it has written into the ring
-// of its session. So a context with many sessions finds those that have records without looking at each ring.
+// Flags: one bit for each session of a context, in shared memory. The peer raises the bit when it has written into the
+// ring of its session. So a context with many sessions finds those that have records without looking at each ring.
 // docs/wire-format-shm.md, "Flags"; decision 0120.
 //
-// 64 flags are a group, a word in a cache line of its own. The first word of the memory has a bit for each group, which
-// is set after a flag of the group: one load shows that no flag is raised. Both words are lowered before the ring is
-// read, the groups first, so a record that is written meanwhile raises its flag again.
+// 64 flags are a group: one word, in its own cache line. The first word of the memory has a bit for each group, which
+// the peer sets after it has raised a flag of the group, so if that word is 0, no flag is raised. Before this side
+// reads a ring, it clears the bit of the group, and then the flag; so a record that is written meanwhile raises the
+// flag again.
 //
-// Peers may write anything. A flag is only a hint to look at a ring. If somebody else lowers a flag, the record is
-// found nevertheless, because each ring is also looked at in turn (hot_sessions.hpp).
+// The shared memory is untrusted: a flag is only a hint to look at a ring. If another process clears a flag, the record
+// is still found, because each ring is also looked at in turn (hot_sessions.hpp).
 #pragma once
 
 #include "segment.hpp"
@@ -33,7 +34,7 @@ inline std::atomic<std::uint64_t>& group_at(std::byte* flags, std::uint32_t grou
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(flags + std::size_t{64} * (group + 1));
 }
 
-// Sequentially consistent: if the bit of the group is seen set, whoever lowers it later sees the flag.
+// Sequentially consistent: if this call finds the group's bit set already, whoever clears that bit later sees the flag.
 inline void raise_flag(std::byte* flags, std::uint32_t flag) noexcept {
     const std::uint32_t group = flag / flags_per_group;
     const std::uint64_t of_group = std::uint64_t{1} << group;
@@ -60,8 +61,8 @@ class Flags {
     Flags(const Flags&) = delete;
     Flags& operator=(const Flags&) = delete;
 
-    // Takes the lowest free flag, which the peer that used it last may have left raised. The first call creates the
-    // shared memory. none: all flags are in use, or there is no memory or descriptor.
+    // Takes the lowest free flag. It may still be raised by the peer that had it before. The first call creates the
+    // shared memory. none: all flags are in use, or there is no memory or descriptor left.
     [[nodiscard]] std::uint32_t take() noexcept;
     void give_back(std::uint32_t flag) noexcept;
     // To be passed to the peers; -1 before the first take().
@@ -73,8 +74,9 @@ class Flags {
     }
     // Requires: the flag is taken.
     void raise(std::uint32_t flag) noexcept { detail::raise_flag(memory_.base(), flag); }
-    // Lowers flags and calls visit(flag) for each. visit() may raise flags again; these wait for the next call. Groups
-    // take turns, so each is reached, however many flags are raised in others. Requires: any().
+    // Lowers raised flags, and calls visit(flag) for each. A flag that visit() raises again is left for the next call.
+    // One call lowers about lowered_max flags, and the next call begins with the next group, so no group has to wait
+    // for ever. Requires: any().
     template <typename Visit>
     void lower(Visit&& visit) noexcept {
         auto& groups = detail::groups_at(memory_.base());

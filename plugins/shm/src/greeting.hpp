@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first message on a session's socket in each direction: the Hello, the terms of shared memory, and descriptors.
-// docs/wire-format-shm.md, "Greeting". The bytes are untrusted.
+// The first message on a session's socket in each direction: the Hello, the terms (sizes and names of the shared
+// memory), and descriptors. docs/wire-format-shm.md, "Greeting". The bytes are untrusted.
 #pragma once
 
 #include "peer_fd.hpp"

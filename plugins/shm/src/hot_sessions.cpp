@@ -8,20 +8,20 @@
 namespace cinnabar::shm {
 namespace {
 
-// Up to this number of sessions, all are looked at in every round, active or not. More sessions are a crowd.
+// Up to this number of sessions, each is looked at in every round, active or not. If there are more, they are a crowd.
 constexpr std::size_t always_hot = 8;
 // The most sessions that are looked at in every round.
 constexpr std::size_t hot_max = 64;
-// How many looks in a row must find no record before a session in a crowd is no longer hot: for sessions without a
-// flag, and with one.
+// In a crowd, a hot session ceases to be hot after more than this many looks in a row have found no record. The first
+// limit is for sessions without a flag, the second one for sessions with a flag.
 constexpr std::uint32_t misses_max = 4096;
 constexpr std::uint32_t misses_max_flagged = 64;
 // A flagged session becomes hot if its last record came at most this many rounds ago.
 constexpr std::uint32_t dense_rounds = 16;
 // Once in this many rounds, one flagged session is looked at although its flag is not raised.
 constexpr std::uint32_t rounds_per_look = 4;
-// For this long after a record has arrived, epoll is asked only now and then (it reports incoming connections, cold
-// sessions and closed sockets).
+// For this long after a record has arrived, epoll is asked only once in a while. It reports incoming connections, cold
+// sessions and closed sockets.
 constexpr TimeUs hot_us = 200;
 
 }  // namespace
@@ -63,13 +63,13 @@ void HotSessions::forget_hot(Session& session) noexcept {
 void HotSessions::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
     full_barrier();
-    // The peer did not ring for records that it wrote before the bell was armed. If there is one, the session stays
-    // hot.
+    // The peer has not rung for records that it wrote before the bell was armed. If there is such a record, the session
+    // stays hot.
     if (!session.missed()) forget_hot(session);
 }
 
-// From now on the peer raises the flag of the session, but not for what it has written before, so raise_if_missed()
-// must follow. Requires: the session is not hot.
+// Asks the peer to raise the session's flag for records that it writes from now on. Call raise_if_missed() after it,
+// for those that it wrote before. Requires: the session is not hot.
 void HotSessions::flag(Session& session) noexcept {
     session.arm(Session::Bell::flag);
     flagged_.push_back(session);
@@ -77,8 +77,8 @@ void HotSessions::flag(Session& session) noexcept {
     full_barrier();
 }
 
-// Raises the flag in place of the peer, which does not raise it for records from before it was armed, nor for those
-// that one receive() has left in the ring.
+// Raises the flag in place of the peer, if there are records for which the peer has not raised it: it wrote them before
+// the flag was armed, or the last receive() left them in the ring.
 void HotSessions::raise_if_missed(Session& session) noexcept {
     if (Flagged::linked(session) && session.missed()) flags_.raise(session.flag - 1);
 }
@@ -107,8 +107,8 @@ void HotSessions::heard(Session& session) noexcept {
     raise_if_missed(session);
 }
 
-// Call when a look at a hot session has found nothing. The session may cease to be hot; then the last hot session moves
-// to its position in the list, and is looked at in the next round.
+// Call when a look at a hot session has found nothing. If the session then ceases to be hot, the last one in the list
+// takes its place, and is looked at only in the next round.
 void HotSessions::miss(Session& session) noexcept {
     ++session.misses;
     if (session.flag == 0) {
@@ -177,8 +177,8 @@ void HotSessions::arm() noexcept {
     }
 }
 
-// Flagged sessions without a record become cold. The others stay flagged, because their peers will not ring for those
-// records. If somebody else lowers their flags, they are still looked at in turn.
+// Flagged sessions without a record become cold. The others stay flagged and are raised here, because their peers will
+// not ring for these records. If another process lowers their flags, they are still looked at in turn.
 bool HotSessions::missed() noexcept {
     bool any = std::any_of(hot_.begin(), hot_.end(), [](const Session* session) { return session->missed(); });
     Flagged with_records;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sessions of a port are looked at in a round. A session is in one of three states:
+// Decides which sessions of a port are looked at in a round. A session is in one of three states:
 //
-//     hot      its ring is looked at in every round: the peer does not ring
+//     hot      its ring is looked at in every round; the peer need not wake this side
 //     flagged  its ring is looked at when the peer has raised its flag (flags.hpp)
-//     cold     the peer rings its socket, and epoll reports that
+//     cold     the peer sends a bell over the socket, and epoll reports it
 //
-// If there are few sessions, all are hot. In a crowd, a session is hot while it has a record every few rounds; the
-// others are flagged until the context sleeps, and then cold. Sessions without a flag, which are those with peers of
-// other users, are hot or cold only.
+// If there are few sessions, all are hot. If there are many (a crowd), a session is hot while it has a record every few
+// rounds; the others are flagged while the context is awake, and cold while it sleeps. Sessions with peers of other
+// users have no flag, so they are only hot or cold.
 //
-// Any process of this user may lower a flag that a peer has raised. So every fourth round looks at one flagged ring, in
-// turn, and before the context sleeps, it looks at all of them. Owner of the context only.
+// Any process of this user may lower a flag that a peer has raised. So every fourth round also looks at one flagged
+// ring, each in turn, and before the context sleeps, it looks at all of them. Owner of the context only.
 #pragma once
 
 #include "flags.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lease board: a table in shared memory for peers that copy across address spaces, with one slot per lease that
-// tells where the leased bytes are and counts its pins. A peer adds a pin by compare-and-swap, unless the slot is
-// closed, and removes it after its system call. To revoke a lease, the owner closes the slot and waits until no pin is
-// left.
+// The lease board: a table in shared memory for peers that copy across address spaces. It has one slot per lease, which
+// tells where the leased bytes are, and counts the pins of the lease. A peer adds a pin by compare-and-swap, unless the
+// slot is closed, and removes it after its system call. To revoke a lease, the owner closes the slot and waits until no
+// pin is left.
 //
-// The board protects only against honest mistakes: a process that may copy across address spaces could do so without a
-// lease.
+// The board protects against mistakes, not against attacks: a process that may copy across address spaces could do so
+// without a lease.
 #pragma once
 
 #include "segment.hpp"
@@ -53,23 +53,23 @@ class LeaseBoard {
 
     LeaseBoard() : leases_(ThreadUse::many, slots_max) {}
 
-    // Creates the shared memory, with fewer slots if the size of files is limited. unsupported, out_of_memory,
-    // overloaded.
+    // Creates the shared memory; it has fewer slots if the size of files is limited (RLIMIT_FSIZE). unsupported,
+    // out_of_memory, overloaded.
     [[nodiscard]] Errc open() noexcept;
     [[nodiscard]] std::uint32_t slots() const noexcept {
         return static_cast<std::uint32_t>(segment_.bytes() / sizeof(BoardSlot));
     }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-    // Puts a lease on the board. no_slot: all slots are taken; peers then send requests to the owner. `pieces`: the
-    // segments if there are several; they must live until the slot is given back. `position`: where a single segment
-    // is.
+    // Puts a lease on the board, and returns its slot. no_slot: all are taken; peers then send requests to the owner.
+    // `pieces`: the segments, if there are several; they must live until the slot is given back. `position`: where the
+    // memory is in a file that peers can map, if it is in one.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePosition& position) noexcept;
     // Closes the slot: no new access begins.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
-    // Frees a closed slot for another lease. Pins that it still has are those of dead processes.
+    // Frees a closed slot for another lease. If it still has pins, they are those of dead processes.
     void give_back(std::uint32_t slot) noexcept;
     [[nodiscard]] na::PendingFence& fence_of(std::uint32_t slot) noexcept { return leases_.at(slot)->fence; }
 

@@ -36,8 +36,8 @@ union FdRoom {
     cmsghdr aligned;
 };
 
-// Sets permission bits that the umask removed. The owner of a group's folder may replace the socket with another file,
-// so this opens the file itself and follows no link.
+// Sets the permission bits that the umask removed. The owner of a group's folder may have replaced the socket with
+// another file, so this opens the file without following links, checks it, and changes the opened file.
 bool set_mode(const std::string& path, mode_t mode) noexcept {
     const UniqueFd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -88,8 +88,8 @@ UniqueFd listen_at(const std::string& path, mode_t mode) noexcept {
     sockaddr_un address{};
     UniqueFd fd = make_socket();
     if (!fd || !fill_path(path, address)) return {};
-    // bind() gives the file the mode of the descriptor without the umask's bits, so the file never has more permissions
-    // than `mode`.
+    // bind() creates the file with the mode of the descriptor, less the umask's bits, so the file never has more
+    // permissions than `mode`.
     const bool up = ::fchmod(fd.get(), mode) == 0 &&
                     ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
                     set_mode(path, mode) && ::listen(fd.get(), 4096) == 0;
@@ -157,8 +157,8 @@ bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const Own
     return sent == static_cast<ssize_t>(piece.iov_len);
 }
 
-// The kernel closes descriptors for which the receiver has no room. So this first peeks at the message, which
-// duplicates its descriptors, and removes the message once it has all of them.
+// If the receiver has no room for a descriptor, the kernel closes it. So this peeks at the message first, which
+// duplicates its descriptors, and removes the message from the socket once it has all of them.
 Errc receive_greeting(int fd, Greeting& out) noexcept {
     std::array<std::byte, greeting_bytes_max + 1> bytes;
     iovec piece{bytes.data(), bytes.size()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UNIX sockets of type SOCK_SEQPACKET. They transfer greetings with their descriptors, and bells, and report the end of
-// the peer's process. All are non-blocking and close-on-exec.
+// UNIX sockets of type SOCK_SEQPACKET. They transfer greetings with descriptors, and bells, and show when the peer's
+// process ends. All are non-blocking and close-on-exec.
 #pragma once
 
 #include "greeting.hpp"
@@ -25,8 +25,8 @@ struct Credentials {
 // Creates a listening socket at that path with exactly that mode. Empty, with errno: it cannot be created, or the path
 // is taken by something else. Requires: the folder is locked.
 [[nodiscard]] UniqueFd listen_at(const std::string& path, mode_t mode) noexcept;
-// refused: no process listens there; again: its queue is full; permission; overloaded: the process is out of
-// descriptors.
+// refused: no process listens there; again: the listener's queue is full; permission; overloaded: this process is out
+// of descriptors.
 [[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
 [[nodiscard]] Credentials credentials_of(int fd) noexcept;
 [[nodiscard]] bool is_own_user(const Credentials& peer) noexcept;
@@ -43,15 +43,15 @@ struct OwnFds {
 };
 // False: the peer is gone. `fds` may be null.
 [[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;
-// again: none has arrived; peer_lost; overloaded: this process is out of descriptors; otherwise as decode_greeting();
-// protocol: also missing or surplus descriptors. close() of a descriptor that another user sent may block, so it is not
-// called here: a PeerFd has those that are taken, and the others stay in the socket.
+// again: none has arrived; peer_lost; overloaded: this process is out of descriptors; protocol: descriptors are missing
+// or surplus; otherwise as decode_greeting(). Never calls close() on a descriptor of another user, which may block: a
+// PeerFd owns each descriptor that is taken, and the others stay in the socket.
 [[nodiscard]] Errc receive_greeting(int fd, Greeting& out) noexcept;
 
 // Wakes a sleeping peer. Never blocks: if the socket has no room, earlier bells are unread and will wake the peer.
 void ring_socket(int fd) noexcept;
 enum class SocketEvent : std::uint8_t { nothing, bell, end, descriptors };
-// Reads all bells. If the other end belongs to another user, a bell with descriptors is reported and left unread,
+// Reads all bells. If the other end belongs to another user, a message with descriptors is reported but not read,
 // because reading it would close them.
 [[nodiscard]] SocketEvent listen_for_bells(int fd, bool of_own_user) noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OutgoingRing: the memory of the ring that this side writes and the peer reads. The session writes it through its
-// RingWriter (ring.hpp); session_send.cpp says in which order. Mappings for direct access share the memory, and keep it
-// for longer than the session lasts; each has one of its direct slots. The incoming ring, which the peer writes, is a
+// RingWriter (ring.hpp); session_send.cpp decides in which order. Mappings for direct access share the memory and may
+// outlive the session; each mapping has one direct slot of the ring. The incoming ring, which the peer writes, is a
 // Segment of the Channel; the session reads it through its RingReader (session.cpp).
 #pragma once
 
@@ -21,8 +21,8 @@ struct OutgoingRing {
 
     [[nodiscard]] RingHeader& header() const noexcept { return *reinterpret_cast<RingHeader*>(memory.base()); }
 
-    // Takes a direct slot; no_slot: all are in use. Owner of the context only. The peer is told which of them to look
-    // at; it could change that, so what is taken is known here.
+    // Takes a direct slot; no_slot: all are in use. Owner of the context only. The ring's header tells the peer which
+    // slots are taken, but the peer can change the header, so taken_ decides.
     [[nodiscard]] unsigned take() noexcept {
         const std::uint64_t taken = taken_.load(std::memory_order_acquire);
         const auto slot = static_cast<unsigned>(std::countr_one(taken));

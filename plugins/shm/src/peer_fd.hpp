@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns a descriptor that came from a peer. Another user could make close() block, so LateCloses closes what came from
-// another user, in a thread of its own. What came from this user, whom this process must trust anyway, is closed at
+// Owns a descriptor that came from a peer. If the peer is another user, who could make close() block, LateCloses closes
+// the descriptor in a thread of its own. A descriptor of this user, whom this process must trust anyway, is closed at
 // once.
 #pragma once
 
@@ -23,8 +23,8 @@ class PeerFd {
     PeerFd() = default;
     // A descriptor passed by a process of that user.
     [[nodiscard]] static PeerFd passed(UniqueFd fd, uid_t user) noexcept { return {std::move(fd), user, false}; }
-    // A socket to a process of that user, which may have sent descriptors that are unread. Closing shuts the connection
-    // down at once.
+    // A socket to a process of that user; it may contain unread descriptors. reset() shuts the connection down at once,
+    // even if the descriptor is closed later.
     [[nodiscard]] static PeerFd socket(UniqueFd fd, uid_t user) noexcept { return {std::move(fd), user, true}; }
     PeerFd(PeerFd&& other) noexcept = default;
     PeerFd& operator=(PeerFd&& other) noexcept {

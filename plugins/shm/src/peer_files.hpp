@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Maps memory that a peer's library allocated. The file's descriptor is fetched from the peer's process at the first
-// use, which the kernel allows if this process may copy across address spaces. Owner of the context only.
+// use; the kernel allows that if this process may copy across address spaces. Owner of the context only.
 #pragma once
 
 #include "peer_process.hpp"
@@ -17,9 +17,8 @@ class PeerFiles {
     // Mappings that are kept; beyond this, the least recently used one is dropped.
     static constexpr std::size_t files_max = 64;
 
-    // Maps the file with descriptor `file` - 1 in that process, if it has this serial number. Null: it cannot be
-    // mapped, because the process is dead, or the kernel is too old or denies it. The reference is valid until the next
-    // call.
+    // Maps the file that has descriptor `file` - 1 in that process, if it has this serial number. Null: the process is
+    // dead, or the kernel is too old or denies it. The reference is valid until the next call.
     [[nodiscard]] const std::shared_ptr<const Segment>& map(const PeerProcess& process, std::uint32_t file,
                                                             std::uint64_t serial) noexcept;
 

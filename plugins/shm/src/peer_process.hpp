@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process at the other end of a session, for copies across address spaces. The system calls for that take a process
-// id, which may be reused after the process has died. A pidfd, which always names the same process, tells whether it
-// still lives. Owner of the context only.
+// The process at the other end of a session, for copies across address spaces. The system calls for such copies take a
+// process id, which may be reused after the process has died. A pidfd, which always names the same process, tells
+// whether the process still lives. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -18,8 +18,8 @@ class PeerProcess {
 
     // False: no such process, or the kernel lacks pidfds (before Linux 5.3) or denies it.
     [[nodiscard]] bool open(pid_t pid) noexcept;
-    // Whether the process lives and its end of `socket` is open (exec closes it). -1: check only the process. Requires:
-    // open.
+    // Whether the process lives and still has its end of `socket` open (exec closes it). `socket` -1: checks only the
+    // process. Requires: open.
     [[nodiscard]] bool is_there(int socket) noexcept;
 
     // Whether the process has ended, also if nobody has waited for it yet. False if not open.

@@ -101,8 +101,8 @@ unsigned ShmPort::poll() noexcept {
     if (!copies_.empty()) did += copies_.copy(small_.recent(host().now_us()) ? copy_bytes_small : copy_bytes_large);
     if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
-    // Sends what arrivals and completions have posted, and completes it before the next arrival, because the peer may
-    // answer at once.
+    // Sends what the handlers of arrivals and completions have posted, and completes it before the next arrival: the
+    // peer may answer at once.
     if (!output_.empty() || !announcing_.empty()) {
         write_out();
         did += settle();
@@ -132,8 +132,8 @@ bool ShmPort::prepare_wait() noexcept {
     hot_sessions_.arm();
     for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
         session->await_room();
-    // Orders arming the bells, and asking for room, before the last checks. Pairs with the barriers of write_out() and
-    // Session::give_room_back().
+    // Before this barrier, the bells are armed and room is asked for; after it come the last checks. Pairs with the
+    // barriers of write_out() and Session::give_room_back().
     full_barrier();
     if (hot_sessions_.missed()) return false;
     for (const Session* session = output_.blocked().front(); session; session = Outputs::next(*session)) {

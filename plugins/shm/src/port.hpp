@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on shared memory: its peers, their sessions, and which sessions are read and written next.
+// The port of a context on shared memory: its peers, their sessions, and the lists of sessions to read and write next.
 // Owner of the context only, except messages and inbox: any thread.
 #pragma once
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A ring of records in shared memory, with one writer and one reader; no lock, no system call. docs/wire-format-shm.md.
 //
-// The first word of a record publishes it. The reader polls the word where the next record will begin; it is 0 until
-// the writer, after writing the rest of the record, stores the first word. Before that the writer stores a 0 after the
-// record, for the next one. So a small message costs the reader one or two cache lines, and the reader never sees half
-// a record, even if the writer dies.
+// The first word of a record publishes it. The reader polls the word where the next record will begin, which is 0 until
+// that record is published. To publish a record, the writer writes the rest of it, then a 0 after it, where the
+// following record will begin, and its first word last. So a small message costs the reader one or two cache lines, and
+// the reader never sees half a record, even if the writer dies.
 //
 // The reader trusts nothing: it keeps its own position, reads the first word once, and checks it against its own
-// bounds. A hostile writer can only send malformed records, or end the session. Each side: one thread at a time.
+// bounds. All that a hostile writer can do is send malformed records, or end the session. Each side: one thread at a
+// time.
 #pragma once
 
 #include "full_barrier.hpp"
@@ -30,7 +31,7 @@ struct RingHeader {
     alignas(64) std::atomic<std::uint64_t> armed;
     // By the writer: changes when it begins to wait for room.
     alignas(64) std::atomic<std::uint64_t> room_wanted;
-    // By the writer: the slot of the lease that it accesses right now + 1, or 0.
+    // By the writer: 1 + the board slot of the lease that it accesses right now, or 0.
     alignas(64) std::atomic<std::uint64_t> holding;
     // By the writer: bit i is set while it may use accesses[i].
     std::atomic<std::uint64_t> mapped_slots;
@@ -47,8 +48,8 @@ static_assert(offsetof(RingHeader, holding) == 192 && offsetof(RingHeader, mappe
 static_assert(offsetof(RingHeader, ended) == 256 && offsetof(RingHeader, accesses) == 320);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Calls `found` with each slot of the board + 1 that the ring's writer accesses directly, until it returns true.
-// Returns whether it did.
+// Calls found(1 + slot) for each slot of the lease board that the ring's writer accesses directly, until it returns
+// true. Returns whether it did.
 template <typename Found>
 [[nodiscard]] bool find_direct(const RingHeader& ring, const Found& found) noexcept {
     std::uint64_t left = ring.mapped_slots.load(std::memory_order_seq_cst);
@@ -69,8 +70,9 @@ inline constexpr std::size_t record_header_bytes = 16;
 inline constexpr std::size_t ring_bytes_min = 64 * 1024;
 inline constexpr std::size_t ring_bytes_max = 64 * 1024 * 1024;
 
-// The ring size for records of at most `record_bytes_max` without header: a power of two with room for three of them,
-// so that a waiting writer always gets room (RingReader::room_due).
+// The ring size for records of at most `record_bytes_max` without header: a power of two with room for three of them.
+// Because the reader gives room back when it has consumed over a quarter of the ring (RingReader::room_due), a waiting
+// writer then always gets room.
 [[nodiscard]] std::size_t ring_bytes_for(std::size_t record_bytes_max) noexcept;
 [[nodiscard]] constexpr std::size_t record_size(std::size_t bytes) noexcept {
     return record_header_bytes + ((bytes + 15) & ~std::size_t{15});
@@ -114,8 +116,8 @@ class RingWriter {
 
     // Writes and publishes a record without flags. False: reserve() would return null.
     [[nodiscard]] bool write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept;
-    // The place for the payload of the next record, 16-byte aligned; null: there is no room, or the reader's position
-    // is invalid (broken).
+    // The place for the payload of the next record, 16-byte aligned. Null: there is no room, or the reader's position
+    // is invalid (broken()).
     [[nodiscard]] std::byte* reserve(std::uint32_t bytes) noexcept;
     // Publishes the record. Requires: reserve(record.bytes) returned a place just before.
     void publish(const Record& record) noexcept;
@@ -124,7 +126,7 @@ class RingWriter {
     [[nodiscard]] std::size_t used() noexcept;
     [[nodiscard]] std::size_t ring_bytes() const noexcept { return mask_ + 1; }
     [[nodiscard]] bool broken() const noexcept { return broken_; }
-    // Begins to wait for room, after a write found too little. The reader's position as that write saw it is kept:
+    // Begins to wait for room, after a write found too little. Keeps the reader's position that this write saw, because
     // later writes, which may be smaller and succeed, read the position anew.
     void wait_for_room() noexcept { full_at_ = read_; }
     // Whether the reader has given back room since wait_for_room().
@@ -154,8 +156,8 @@ class RingReader {
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
     // The next record. Its header is a copy; its payload (see payload()) is still in shared memory.
     [[nodiscard]] Look next(Record& out) noexcept;
-    // As next(), for the common case: a message of at most `bytes_max`. If `payload` is null, there is no record, or
-    // the next one is something else: call next().
+    // As next(), for the common case: a message of at most `bytes_max`. If `payload` is null, call next(): there is no
+    // record, or one of another kind.
     struct Message {
         const std::byte* payload = nullptr;  // still in shared memory, as payload()
         std::uint32_t bytes = 0;
@@ -163,8 +165,8 @@ class RingReader {
         std::uint64_t id = 0;
     };
     [[nodiscard]] Message next_message(std::size_t bytes_max) noexcept;
-    // The payload of the record that next() returned. The writer may change it at any time: copy it, once, before
-    // checking it.
+    // The payload of the record that next() returned. The writer may change it at any time: copy it once, and check the
+    // copy.
     [[nodiscard]] const std::byte* payload() const noexcept { return records_ + (at_ & mask_) + record_header_bytes; }
     // Frees the record that was read.
     void consume() noexcept { at_ += size_; }
@@ -208,8 +210,8 @@ inline std::atomic<std::uint64_t>& word_at(std::byte* at) noexcept {
 
 }  // namespace detail
 
-// Only the common case is inline: the record does not reach the end of the ring, and fits into the room that the reader
-// had given back when its position was last read.
+// Only the common case is inline: the record does not reach the end of the ring, and fits into the room that was free
+// when the reader's position was last read.
 inline bool RingWriter::write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept {
     const std::size_t size = record_size(bytes);
     const std::size_t begin = at_ & mask_;

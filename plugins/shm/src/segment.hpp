@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory shared between processes: an anonymous file, passed as a descriptor and sealed so that nobody can shrink it.
-// It has no name, so nothing is left of it after the last process that maps it.
+// The file has no name, so it is gone when the last process has unmapped it.
 #pragma once
 
 #include <cinnabar/base/error.hpp>

@@ -41,16 +41,16 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // Tells the peer of the end sooner than the socket does: the peer may look at the ring in every round, but
-    // asks epoll only now and then.
+    // Tells the peer of the end sooner than the socket does: the peer may look at the ring in every round, but asks
+    // epoll only once in a while.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
-    // From now on no direct access begins, of either side: it says where it is, then looks at this.
+    // From now on neither side begins a direct access: it first announces the access, and then checks `ended`.
     writer_.header().ended.store(1, std::memory_order_seq_cst);
     reader_.header().ended.store(1, std::memory_order_seq_cst);
-    // A peer without the lease board cannot hold a lease, whatever the incoming ring says. A peer that has closed the
-    // session copies no more, but its other threads may be in direct accesses.
+    // A peer without the lease board cannot access a lease, whatever the incoming ring says. A peer that has closed the
+    // session itself copies no more, but its other threads may still be in direct accesses.
     const bool sees_leases = is_own_user(channel_.credentials);
     const bool copies = !peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0;
     if (sees_leases && (copies || accesses_directly(reader_.header()))) {
@@ -79,8 +79,8 @@ void Session::on_ready(std::uint32_t) noexcept {
     (void)port.settle();
 }
 
-// Call when the peer's process has died or has closed the session. Delivers the records that it wrote before, then ends
-// the session.
+// Call when the peer's process has died or has closed the session. Delivers the records that the peer wrote before
+// that, then ends the session.
 void Session::lost() noexcept {
     peer_closed_ = true;
     const std::size_t looks_max = port_->transport().ring_bytes() / record_header_bytes / records_max + 1;
@@ -89,8 +89,8 @@ void Session::lost() noexcept {
     fail(Errc::peer_lost);
 }
 
-// Copies the message at once: this frees the ring, and the peer can no longer change the bytes. Requires: at most
-// message_bytes_max_.
+// Copies the message at once, which frees its room in the ring; the peer cannot change the copy. Requires: at most
+// message_bytes_max_ bytes.
 inline bool Session::deliver_message(const RingReader::Message& message, na::Arrival& arrival,
                                      na::Receiver& receiver) noexcept {
     na::ReceiveBlocks& blocks = port_->blocks();

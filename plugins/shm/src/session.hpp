@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection between two contexts: a ring in each direction, a socket that reports the end of the peer and transfers
-// bells, and the puts and gets of both sides. Sessions live in a pool whose memory lives as long as the port, because
+// A connection between two contexts: a ring in each direction, a socket that transfers bells and shows when the peer
+// ends, and the puts and gets of both sides. Sessions live in a pool whose memory lives as long as the port, because
 // epoll may report an event after the socket was closed; a closed Session ignores the event. Owner of the context only.
 //
-// Bells. `armed` in the ring says how the reader wants to be woken. 0: not at all, because it polls the ring in every
-// round (the session is hot). Before it stops polling, it stores a new number there, larger than before, and checks the
-// ring once more. The lowest two bits of the number say what it asks for. Bell::socket: a bell over the socket; the
-// session is cold, and the socket's event tells which session to read. Bell::context: the context's eventfd; the
-// context sleeps, and polls all hot sessions when it wakes. Bell::flag: the flag of the session (flags.hpp); the
-// context is awake. After the peer has published a record, or freed room that was waited for, it reads `armed`, and
-// rings unless that is 0 or a number for which it has rung already; it raises a flag each time.
+// Bells. In `armed`, a word of the ring's header, the reader says how it wants to be woken. 0: not at all, because it
+// polls the ring in every round (the session is hot). Before it stops polling, it stores a number there that is larger
+// than any before, and checks the ring once more. The lowest two bits of the number are a Bell. Bell::socket: a bell
+// over the socket; the session is cold, and the socket's event tells which session to read. Bell::context: the
+// context's eventfd; the context sleeps, and polls all hot sessions when it wakes. Bell::flag: the session's flag
+// (flags.hpp); the context is awake. When the peer has published a record, or freed room that this side waits for, it
+// reads `armed`. If that is 0, it does nothing. It raises a flag each time, but rings another bell only once for each
+// number.
 #pragma once
 
 #include "channel.hpp"
@@ -29,8 +30,8 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
   public:
     // False: out of memory, or the kernel refused to watch the socket.
     [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
-    // Closes the session. Operations that it has begun end with `why`; those not begun yet stay in the peer's list, for
-    // its next session.
+    // Closes the session. Operations that have begun end with `why`; the others stay in the peer's list, for its next
+    // session.
     void end(Errc why) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }

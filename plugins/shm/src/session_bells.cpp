@@ -38,8 +38,8 @@ void Session::await_room() noexcept { writer_.header().room_wanted.store(++room_
 void Session::announce() noexcept {
     const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
     if (armed == 0) return;
-    // Raises the flag each time: the peer lowers it before it reads the ring, so a flag that is still raised does not
-    // mean that the peer will see this record.
+    // Raises the flag each time, even if it is raised already: the peer may have lowered it by now, and read the ring
+    // before this record was in it.
     if (asks_for(Bell::flag, armed) && channel_.peer_flag) return channel_.peer_flag.raise();
     if (armed == rung_) return;
     rung_ = armed;
@@ -48,8 +48,8 @@ void Session::announce() noexcept {
 
 void Session::give_room_back() noexcept {
     reader_.give_back();
-    // Orders giving room back before checking whether the peer waits for it. Pairs with the barrier of
-    // ShmPort::prepare_wait().
+    // Before this barrier, room is given back; after it, this checks whether the peer waits for room. Pairs with the
+    // barrier of ShmPort::prepare_wait().
     full_barrier();
     const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
     if (wanted == room_served_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session: what is written into the ring, in this order: messages, notifications of copied puts, answers, requests,
-// data. Data use only half of the ring, so that the rest finds room.
+// Session: writes into the ring, in this order: messages, notifications of copied puts, answers, requests, data. Data
+// use at most half of the ring, so that there is room for the others.
 #include "port.hpp"
 
 #include <algorithm>

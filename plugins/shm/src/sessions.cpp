@@ -41,8 +41,8 @@ OwnFds ShmPort::own_fds(int ring, const Credentials& peer, const OwnFlag& flag) 
     return {ring, bell_.fd(), shares_board ? transport_.board().fd() : -1, flag.fd()};
 }
 
-// Whoever can write to the flags can lower those of others, so only peers of this user get one (decision 0120). A
-// context that does not listen has few sessions, and needs none.
+// Whoever can write to the flags can lower those of other sessions, so only peers of this user get one (decision 0120).
+// A context that does not listen has few sessions, and needs no flags.
 OwnFlag ShmPort::flag_for(const Credentials& peer) noexcept {
     if (transport_.listener() < 0 || !is_own_user(peer)) return {};
     return OwnFlag(hot_sessions_.flags());
@@ -69,8 +69,8 @@ void ShmPort::accept(Incoming incoming) noexcept {
     if (why == Errc::ok) why = open_channel(transport_, incoming, channel);
     if (why != Errc::ok) return reject(incoming, why);
     const Credentials& sender = incoming.credentials;
-    // The kernel proves which process the peer is; the incarnation, which names one of the transports of that process,
-    // is only claimed.
+    // The kernel proves which process the peer is. The incarnation, which names one of the transports of that process,
+    // is only the peer's claim.
     const bool own = sender.pid == ::getpid() && identity.incarnation == transport_.incarnation();
     ShmPeer* const peer = add_incoming([&] {
         const std::string from =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that the library allocates for its users (na::Transport::allocate_memory). Each allocation is an anonymous
-// file that peers can map, so that they copy its bytes with memcpy or read them in place. Any thread.
+// file that peers can map; they then copy its bytes with memcpy, or read them in place. Any thread.
 #pragma once
 
 #include "segment.hpp"

@@ -66,8 +66,8 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
     transport->caps_.confines = !transport->copies_across_;
-    // With Yama's ptrace_scope 1, only a parent may copy from and to the memory of a process, unless the process allows
-    // others to. "?copy=across" asks for that.
+    // With Yama's ptrace_scope 1, only a parent may access the memory of a process, unless the process allows others
+    // to. The option "?copy=across" asks for that.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
         return Error(why, "making shared memory: memfd_create", {}, errno);
@@ -103,9 +103,9 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     }
 }
 
-// The board contains the keys of all leases, and a process that can write to it can direct this side's peers to any
-// address in this process. So only a process that could copy across address spaces anyway gets the board, and no
-// process does if this side wants copies to go through buffers.
+// The board contains the keys of all leases, and whoever can write to it can make this side's peers access any address
+// in this process. So it is given only to processes that could copy across address spaces anyway; and to none if this
+// side has chosen not to copy across.
 Terms ShmTransport::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = ring_bytes_;

@@ -79,18 +79,18 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] std::uint32_t ring_bytes() const noexcept { return ring_bytes_; }
     // Whether this side may copy across address spaces at all (not with "?copy=buffers").
     [[nodiscard]] bool copies_across() const noexcept { return copies_across_; }
-    // The terms for the greeting to that peer. Only processes of the same user are told of the lease board and the
-    // probe.
+    // The terms for the greeting to that peer. Only processes of the same user are told of the lease board and the word
+    // to probe.
     [[nodiscard]] Terms terms(const Credentials& peer) const noexcept;
     // Whether the process at the other end of that socket may be a peer.
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // Watches the incoming ring of a session whose peer has the lease board: there the peer writes which lease it
+    // Watches the incoming ring of a session whose peer has the lease board: the peer writes there which lease it
     // accesses (fences.cpp). False: out of memory.
     [[nodiscard]] bool watch(const RingHeader& incoming) noexcept;
     void unwatch(const RingHeader& incoming) noexcept;
-    // Call it instead of unwatch() if a session ends while its incoming ring says that the peer accesses a lease.
+    // Call it instead of unwatch() if, when a session ends, its incoming ring says that the peer accesses a lease.
     // Allocates nothing.
     void linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }

@@ -19,7 +19,8 @@ Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, 
     MappedLease lease;
     lease.key = na::LeaseKey::decode(reader);
     lease.slot = board_slot_of(memory.key);
-    // As in a copy: a pin that no ring names counts as that of a dead process, and its slot would be used again.
+    // Names the lease in the ring, as a copy does: otherwise the pin would be taken for a dead process's, and the slot
+    // could be given to another lease.
     auto& holding = channel.outgoing_ring->header().holding;
     holding.store(std::uint64_t{lease.slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;

@@ -53,8 +53,8 @@ class Ops {
     SimOps done_;
 };
 
-// Starts the put, get or atomic of an op that is in flight: the peer's memory is accessed in pieces, each at its own
-// time, without the peer's process (rma.cpp). Requires: the peer is connected.
+// Starts the put, get or atomic of an op that is in flight. rma.cpp accesses the peer's memory in pieces, each at its
+// own time, even while the peer's process does nothing. Requires: the peer is connected.
 void access(SimPort& port, SimOp& sim_op, SimPeer& peer);
 
 }  // namespace cinnabar::sim

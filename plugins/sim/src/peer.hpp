@@ -50,7 +50,7 @@ class SimPeer final : public na::Peer {
     friend class Sessions;
 };
 
-// What an event puts into a port's inbox, for the next poll.
+// An entry of a port's inbox: an event puts it there, and the next poll handles it.
 struct Item {
     enum class Kind : std::uint8_t { packet, dial, accepted, dial_failed, reset, told_lost, op_done };
     Kind kind = Kind::packet;

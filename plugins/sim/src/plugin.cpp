@@ -9,7 +9,8 @@
 namespace cinnabar::sim {
 namespace {
 
-// The worlds that addresses name, by number. A world lives as long as a transport or a World of it.
+// The worlds that addresses name by number. A world lives as long as one of its transports, or a World that refers to
+// it.
 class Worlds {
   public:
     std::shared_ptr<WorldState> find_or_make(std::uint64_t number, const WorldOptions& options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dials, accepts, connects and loses connections by items that the simulated network delivers, and forgets peers that
+// Begins and ends connections, by handling the items about them that the simulated network delivers. Forgets peers that
 // nothing uses.
 #include "sessions.hpp"
 

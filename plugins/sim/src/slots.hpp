@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive slots of a port. A packet takes a slot when it arrives, and holds it until its delivery is over, or it is
-// detached or released.
+// The receive slots of a port. A packet takes a slot when it arrives, and holds it until it was delivered; if the
+// receiver keeps it, until it is detached or released.
 #pragma once
 
 #include "link.hpp"

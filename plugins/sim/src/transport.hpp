@@ -74,8 +74,8 @@ class SimTransport final : public na::SessionTransport {
     bool stopped_ = false;
 };
 
-// Whether `offset` and `bytes` are inside one segment of a lease. Under rdma_strict the key has, after the LeaseKey,
-// the sizes of the segments that the lease touches: {u32 count, count x u64 bytes}.
+// Whether `bytes` bytes from `offset` on lie inside one segment of a lease. `key`: a key under rdma_strict, in which
+// the sizes of the segments that the lease touches follow the LeaseKey: {u32 count, count x u64 bytes}.
 [[nodiscard]] bool inside_one_segment(ConstBytes key, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 }  // namespace cinnabar::sim

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lane 1 of a session: puts, gets and atomics as frames. Data are transferred directly between the socket and
-// registered memory. Only headers, and the bytes that the same read returns after them, pass through a staging buffer
-// of the port.
+// registered memory. Only headers, and data that are read together with a header, pass through a staging buffer of the
+// port.
 //
 // Bytes of files are sent from pipes, without a copy (na::PipeMemory).
 //
 // The memory is looked up again before each system call (na::RemoteAccess). Data that arrive for a revoked lease or a
-// canceled operation are discarded. If the memory to send from is gone, zeros are sent for the rest of the bytes that
-// the frame's header has announced.
+// canceled operation are discarded. If memory is gone while a frame is sent from it, the rest of the frame is sent as
+// zeros, because the header has announced its length.
 #pragma once
 
 #include "frame.hpp"

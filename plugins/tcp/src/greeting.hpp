@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first bytes on a lane: the Hello, and a token by which further lanes find their session. 56 bytes,
-// docs/wire-format-tcp.md, "Greeting". Pure. The bytes are untrusted.
+// The first 56 bytes on a lane: the Hello, and the token by which a further lane names its session
+// (docs/wire-format-tcp.md, "Greeting"). Pure, no I/O. The bytes are untrusted.
 #pragma once
 
 #include <cinnabar/na/hello.hpp>

@@ -59,8 +59,9 @@ unsigned MessageLane::read_lane() noexcept {
     return did;
 }
 
-// Reads with one system call: first the rest of the message that was received in part, if there is one, then into
-// `room`. If only a part of a header was received, its bytes are copied to the front of `room` first.
+// Reads with one system call. If a part of a message was received, its rest goes into the message's block, and what
+// follows into `room`. If a part of a header was received, it is copied to the front of `room`, and the rest is read
+// behind it.
 na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
     if (partial_) {
         const std::size_t missing = partial_need_ - partial_have_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageLane: output. The messages of one round are sent with one system call: small ones are copied into one buffer,
-// large ones are gathered from their own.
+// MessageLane: output. The messages of one round are sent with one system call. Small messages are copied into one
+// buffer; large ones are not copied.
 #include "message_lane.hpp"
 #include "port.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on a tcp network: its peers, their lanes, and which lanes are read and written
-// next. Owner of the context only, except messages and inbox: any thread.
+// The port of a context on a tcp network: its peers and their lanes, and the lists of lanes to read and write next.
+// Owner of the context only, except messages and inbox: any thread.
 #pragma once
 
 #include "batch_pool.hpp"

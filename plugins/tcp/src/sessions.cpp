@@ -7,8 +7,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Whether the two lanes of a session have the same proven identity. Without guards neither has one, which counts as the
-// same.
+// Whether both lanes of a session have proven the same identity; also true if neither has a guard, and so no identity.
 bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* other) noexcept {
     if (!one || !other) return one == other;
     return one->by == other->by && one->name == other->name;

@@ -11,9 +11,9 @@
 namespace cinnabar::tcp {
 namespace {
 
-// splice() has no MSG_NOSIGNAL, so SIGPIPE is blocked in this thread while this object lives. take_back() removes the
-// signal that splice() raised, because it would be delivered once SIGPIPE is unblocked. If the caller had SIGPIPE
-// blocked already, it stays blocked, so nothing is removed.
+// Blocks SIGPIPE in this thread while it lives, because splice() has no MSG_NOSIGNAL. If splice() has raised the
+// signal, call take_back() to remove it: otherwise it would be delivered as soon as SIGPIPE is unblocked. If the caller
+// had blocked SIGPIPE itself, take_back() does nothing.
 class NoSigpipe {
   public:
     NoSigpipe() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes of a port whose guard has already read bytes from the socket: epoll no longer reports these bytes.
-// Owner of the context only.
+// The lanes whose guard has already read bytes from the socket. epoll does not report these bytes, so the lanes are
+// read without an event. Owner of the context only.
 #pragma once
 
 #include "lane.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts, gets and atomics of a sealed session: messages to the owner of the memory, who carries them out. Owner of the
-// context only.
+// Puts, gets and atomics of a sealed session: sent as messages to the owner of the memory, who carries them out. Owner
+// of the context only.
 #pragma once
 
 #include "sealed/frame.hpp"
@@ -20,7 +20,7 @@ class SealedAccess final : private na::RemoteAccess {
     explicit SealedAccess(SealedSession& session) noexcept : session_(session) {}
 
     void begin(SealedPeer& peer) noexcept;
-    // Completes with `why` the operations that the peer knows of. Does nothing if begin() was not called.
+    // Completes the operations that have begun with `why`. Does nothing if begin() was not called.
     void end(Errc why) noexcept;
     using RemoteAccess::cancel;
 

@@ -10,7 +10,7 @@ namespace {
 
 LinkBelow* link_of(const na::Peer& below) noexcept { return static_cast<LinkBelow*>(below.upper); }
 
-// The present session of the peer. Null: it has none, or what arrives still belongs to the previous session.
+// The present session of the peer. Null: it has none, or arrivals still belong to the previous session.
 SealedSession* session_of(const na::Peer& below) noexcept {
     const LinkBelow* const link = link_of(below);
     return link && !link->closing ? link->session : nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The side of a sealed port that the port below sees: its host, and the receiver of its messages. Owner of the context
-// only, except wake() and submit(): any thread.
+// A sealed port as the port below sees it: its host, and the receiver of its messages. Owner of the context only,
+// except wake() and submit(): any thread.
 #pragma once
 
 #include <cinnabar/na/arrival.hpp>

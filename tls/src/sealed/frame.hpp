@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of sealed sessions (docs/wire-format-sealed.md). Each begins with an envelope of 8 bytes that is not
-// encrypted. In a sealed message, a head of 16 bytes, a body and data follow, all encrypted, and then a trailer. Pure;
-// the bytes are hostile input.
+// The messages of sealed sessions (docs/wire-format-sealed.md). Each begins with an envelope of 8 bytes in plain text.
+// In a sealed message, a head of 16 bytes, a body and data follow, all encrypted, and then a trailer. Pure; the bytes
+// are untrusted.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -26,7 +26,7 @@ inline constexpr std::size_t envelope_bytes = 8;
 inline constexpr std::size_t sealed_head_bytes = 16;
 // The most bytes of the handshake in one message: with the envelope, it is as large as every peer accepts.
 inline constexpr std::size_t handshake_piece_bytes = na::message_bytes_min - envelope_bytes;
-// The most bytes by which a message of the transport below is longer than what it carries.
+// The most bytes by which a message of the transport below is longer than the message or data that it contains.
 inline constexpr std::size_t sealed_overhead_bytes =
     envelope_bytes + sealed_head_bytes + na::access_body_bytes_max + na::MessageGuard::trailer_bytes;
 
@@ -48,8 +48,8 @@ void encode_envelope(Envelope kind, std::span<std::byte, envelope_bytes> out) no
 // False: the message is too short, its kind is unknown, or a reserved byte is not zero.
 [[nodiscard]] bool decode_envelope(ConstBytes message, Envelope& kind) noexcept;
 
-// Authenticated together with the message, so that messages can be opened only in the order in which they were sealed:
-// the envelope, and the number of the message in its direction.
+// What is authenticated together with a message: its envelope, and its number in its direction. Because of the number,
+// messages can be opened only in the order in which they were sealed.
 using SealedContext = std::array<std::byte, envelope_bytes + sizeof(std::uint64_t)>;
 [[nodiscard]] SealedContext context_of(std::span<const std::byte, envelope_bytes> envelope,
                                        std::uint64_t number) noexcept;

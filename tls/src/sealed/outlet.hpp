@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends for one session: copies each message into a message of the transport below and encrypts it there, so
-// operations, and the memory that they use, are free at once. Owner of the context only.
+// Sends for one session: copies the data of an operation into a message of the transport below and encrypts them there,
+// so the operation has completed, and its memory is free, at once. Owner of the context only.
 #pragma once
 
 #include "sealed/frame.hpp"
@@ -13,9 +13,8 @@ namespace cinnabar::tls {
 
 class Outlet {
   public:
-    // Limits on the messages of one session that the transport below may have at a time: in general; while shipments
-    // are scarce; and on those of them that are data of puts and gets, which bounds what a message may have to wait
-    // for.
+    // How many messages of one session the transport below may have at a time: in all; in all while shipments are
+    // scarce; and with data of puts and gets, so that another message need not wait for more than these.
     static constexpr std::uint32_t shipped_max = 128;
     static constexpr std::uint32_t shipped_max_if_scarce = 16;
     static constexpr std::uint32_t data_shipped_max = 16;
@@ -36,8 +35,8 @@ class Outlet {
     void set_guard(na::MessageGuard* guard) noexcept { guard_ = guard; }
 
     [[nodiscard]] bool has_room(bool data) const noexcept;
-    // Takes a shipment for a message. False: no room. If the session has reached its limit, the next message that the
-    // transport below returns resumes sending; if that transport has no room, the session is blocked.
+    // Takes a shipment for a message. False: no room. If the session has reached its limit, it resumes sending when the
+    // transport below returns a message; if that transport has no room, the session is blocked.
     [[nodiscard]] bool draft(Draft& out, bool data) noexcept;
     void discard(const Draft& draft) noexcept;
     // Sends the first `bytes` of the draft. False: the draft is discarded, and the session has failed or is blocked.

@@ -13,11 +13,11 @@ namespace cinnabar::tls {
 class SealedPeer;
 class SealedSession;
 
-// What na::Peer::upper of a peer below points to.
+// The object to which na::Peer::upper of a peer below points.
 struct LinkBelow {
     SealedPeer* dialled = nullptr;     // null: the peer was accepted
     SealedSession* session = nullptr;  // the present one; null: none
-    // The peer below was told to disconnect and has not reported the loss yet: its next report is about the previous
+    // The peer below was told to disconnect and has not reported the loss yet, so its next report is about the previous
     // session.
     bool closing = false;
     bool dial_waits = false;  // a dial begins once that loss is reported

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on a sealed transport: its peers and sessions, over a port of the transport below. Owner of the
+// The port of a context on a sealed transport: its peers and sessions; uses a port of the transport below. Owner of the
 // context only.
 #pragma once
 

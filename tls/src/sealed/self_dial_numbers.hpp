@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SelfDialNumbers: the random numbers that sealed dials of this process to itself carry; na::SelfDials does the same by
-// the addresses of sockets, which other networks lack. With a shared key both ends prove the same identity, so an
-// attacker could reflect a dial to another process back to this one. Only a dial to an address of this process may come
-// back. Any thread.
+// SelfDialNumbers: the random numbers in sealed dials of this process to itself. With a shared key both ends prove the
+// same identity, so an attacker could send a dial that is meant for another process back to this one. Therefore this
+// process accepts its own dial only if the number shows that it dialled an address of its own. na::SelfDials does the
+// same by socket addresses, which other networks do not have. Any thread.
 #pragma once
 
 #include <algorithm>

@@ -17,8 +17,8 @@
 namespace cinnabar::tls {
 namespace {
 
-// After the handshake the accepting side may still say why it refuses this side, or give it a ticket, which has this
-// side's certificate, of at most 32 KiB, in it.
+// After the handshake, the accepting side may still send an alert that says why it refuses this side, or a ticket. The
+// ticket contains this side's certificate, of at most 32 KiB.
 constexpr std::uint32_t late_records_max = 72;
 
 }  // namespace

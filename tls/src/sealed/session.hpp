@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session over a peer of the transport below: a TLS handshake in its first messages, then greetings and everything
-// else in sealed messages. Messages are opened in the order in which they were sealed, each once. Sessions live in a
-// pool whose memory lives as long as the port; an ended session keeps its slot until the transport below has returned
-// its messages. Owner of the context only.
+// A session over a peer of the transport below: a TLS handshake in its first messages, then greetings and all else in
+// sealed messages. Messages are opened in the order in which they were sealed, each once. Sessions live in a pool whose
+// memory lives as long as the port; an ended session keeps its slot until the transport below has returned its
+// messages. Owner of the context only.
 #pragma once
 
 #include "sealed/access.hpp"
@@ -30,19 +30,18 @@ class SealedSession final : public PoolSlot {
 
     // This side dials: begins the handshake. Fails deferred.
     void dial(SealedPort& port, SealedPeer& peer) noexcept;
-    // Accepts an incoming connection of the transport below. `pending`: its entry among the connections that have not
-    // proven their identity.
+    // Accepts an incoming connection of the transport below. `pending`: its entry in SealedPort::pending().
     void accept(SealedPort& port, na::Peer& below, PendingProof& pending) noexcept;
     // Starts to pass messages on. Call when both sides have proven their identity and have greeted.
     void begin(SealedPeer& peer) noexcept;
     // Sends a sealed greeting. False: it cannot be sent now.
     [[nodiscard]] bool greet(na::HelloKind kind, const na::Hello& hello, std::uint64_t number) noexcept;
-    // Completes with `why` the operations that the peer knows of, and disconnects the peer below.
+    // Completes the puts, gets and atomics that have begun with `why`, and disconnects the peer below.
     void end(Errc why) noexcept;
     // Ends the session, deferred: with its peer, or, before there is one, by itself.
     void fail(Errc why) noexcept;
-    // Rejects an incoming connection: it ends when its last messages have been sent, or when the time for a handshake
-    // is over.
+    // Rejects an incoming connection: the session ends when its last messages have been sent, or when the time for a
+    // handshake is over.
     void leave() noexcept;
     // Call when the port below is closed and has returned all messages.
     void abandon() noexcept;

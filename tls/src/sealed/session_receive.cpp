@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SealedSession: input. Bytes are untrusted until they have been opened, and even a proven peer may send malformed
-// ones.
+// SealedSession: input. Bytes are untrusted until they have been opened; after that, even a peer of proven identity may
+// have sent malformed ones.
 #include "sealed/port.hpp"
 #include "sealed/session.hpp"
 
@@ -27,8 +27,8 @@ void SealedSession::arrived(ConstBytes message) noexcept {
     after_handshake(bytes);
 }
 
-// Copies the message first: the memory of the transport below may be shared with the peer, and opening would write to
-// it.
+// Copies the message and opens the copy: opening decrypts in place, and the peer may share the memory of the transport
+// below.
 void SealedSession::opened(ConstBytes message) noexcept {
     const std::size_t bytes_max = port_->transport().below_message_bytes_max();
     if (stage_ == Stage::shaking || message.size() < sealed_bytes_min || message.size() > bytes_max)

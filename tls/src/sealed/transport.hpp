@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport that sends nothing but sealed messages over another one. Registrations and leases are its own: the
+// A transport that sends only sealed messages, over another transport. It has its own registrations and leases: the
 // transport below lends no memory. Any thread.
 #pragma once
 
@@ -51,7 +51,7 @@ class SealedTransport final : public na::SessionTransport {
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] na::PortTable<SealedPort>& ports() noexcept { return ports_; }
     [[nodiscard]] SelfDialNumbers& self_dial_numbers() noexcept { return self_dial_numbers_; }
-    // Converts an address to that of the transport below. unreachable: it has no endpoint of this transport.
+    // Converts an address to one of the transport below. unreachable: the address has no endpoint of this transport.
     [[nodiscard]] Result<na::Addr> below_of(const na::Addr& addr) const;
     // A random number for a dial of that address. If the address means this process, the number is added to
     // self_dial_numbers().
@@ -62,8 +62,8 @@ class SealedTransport final : public na::SessionTransport {
                     std::unique_ptr<na::Transport> below, std::unique_ptr<RenewedGuards> guards);
     // The same endpoint with the scheme of the transport below; empty: it is an endpoint of another transport.
     [[nodiscard]] std::string below_of(std::string_view endpoint) const;
-    // Whether all endpoints of an address that this transport reaches are its own, so that a dial of it means this
-    // process.
+    // Whether a dial of this address means this process: all of its endpoints that this transport reaches are this
+    // transport's own.
     [[nodiscard]] bool is_own(const na::Addr& addr) const noexcept;
     static void renewed(void* self);
 

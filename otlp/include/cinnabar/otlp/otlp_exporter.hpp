@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exports spans to an OpenTelemetry collector: OTLP over HTTP, as JSON. A batch that the collector does not accept is
-// dropped and counted; nothing is sent twice. The exporter sends on a thread of its own, so no other thread waits.
+// Exports spans to an OpenTelemetry collector: OTLP over HTTP, as JSON. If the collector does not accept a batch, the
+// batch is dropped and counted, and not sent again. The exporter sends on a thread of its own, so no other thread
+// waits.
 #pragma once
 
 #include <cinnabar/hl/span_exporter.hpp>
@@ -22,8 +23,8 @@ class CINNABAR_API OtlpExporter final : public hl::SpanExporter {
     // invalid_argument: not an http or https URL. Does not check whether a collector is reachable.
     [[nodiscard]] static Result<std::shared_ptr<OtlpExporter>> make(OtlpOptions options,
                                                                     TimeSource& clock = steady_clock());
-    // Sends the remaining spans. Takes at most twice answer_max, because a batch may be in progress. Requires: no node
-    // uses the exporter.
+    // Sends the remaining spans. Takes at most 2 * answer_max, because another batch may be in progress. Requires: no
+    // node uses the exporter.
     ~OtlpExporter() override;
 
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }

@@ -3,7 +3,7 @@
 // All randomness comes from one seed: the same seed and the same calls give the same events in the same order.
 //
 // A World, its transports and their contexts are used by one thread at a time; contexts may be opened for one thread or
-// for many. Time advances only to events. A context that finds nothing to do is idle and returns from progress() at
+// for many. Time does not pass by itself. A context that finds nothing to do is idle and returns from progress() at
 // once. When all open contexts of the living hosts are idle, the last of them advances time to the next event, or to
 // the earliest time for which one of them waits. advance() and run_to() advance time whether contexts are idle or not.
 #pragma once
@@ -27,8 +27,8 @@ namespace cinnabar::sim {
 CINNABAR_API extern const na::PluginInfo plugin_info;
 
 enum class Profile : std::uint8_t {
-    // Like tcp: messages between two contexts arrive in order; flow control instead of lost messages; RMA can be
-    // canceled; leases are revoked at once; one key for a registration of many segments.
+    // Like tcp: messages between two contexts arrive in order; a message waits for a receive slot and is never lost;
+    // RMA can be canceled; leases are revoked at once; memory of many segments has a single key.
     friendly,
     // Like verbs: messages are not ordered; a message that finds no receive slot is retried a few times and then breaks
     // the connection, as does a refused RMA; RMA cannot be canceled and completes late; an op on memory that is no
@@ -43,8 +43,8 @@ struct WorldOptions {
     Microseconds latency_min{5};  // one way
     Microseconds latency_max{50};
     std::uint32_t bytes_per_us = 1000;
-    // The rate at which a host sends the data of all its RMA together, one access after the other; 0: not limited, each
-    // access has bytes_per_us for itself.
+    // A host sends the data of all its RMA at this rate, one access after the other. 0: no such limit; each access is
+    // sent at bytes_per_us, independently of the others.
     std::uint32_t host_bytes_per_us = 0;
     // Faults, as "one in N"; 0: never.
     std::uint32_t again_one_in = 0;         // a post answers `again`
@@ -77,15 +77,15 @@ class CINNABAR_API World {
                                                                  const na::TransportOptions& options,
                                                                  na::Incarnation claimed);
 
-    // Kills the process on `name`: its peers see a reset, and its ops complete with `canceled` when its contexts are
-    // closed. Its memory is no longer accessed.
+    // Kills the process on `name`: its peers see a reset, and nobody accesses its memory any more. Its ops complete
+    // with `canceled` when its contexts are closed.
     void kill(std::string_view name);
-    // Stops the process (SIGSTOP): do not poll it until resume(). Work that a network card does without the process
-    // continues (messages into slots; with rdma_strict also RMA).
+    // Stops the process (SIGSTOP): do not poll it until resume(). What a network card does by itself continues:
+    // messages take receive slots, and under rdma_strict RMA is carried out.
     void stop(std::string_view name);
     void resume(std::string_view name);
-    // Blocks all traffic between the two hosts until heal(). Connections survive if that is within both sides'
-    // keepalive.
+    // Blocks all traffic between the two hosts until heal(). A connection survives if the partition is shorter than the
+    // keepalive of both sides.
     void partition(std::string_view a, std::string_view b);
     void heal(std::string_view a, std::string_view b);
     void heal_all();
