@@ -102,9 +102,10 @@ bool Session::live() const noexcept { return peer_ && !peer_->ending(); }
 void Session::forfeit(Errc why) noexcept {
     static constinit LogLimit lines;
     const na::Addr& peer = peer_->addr();
+    const char* const does = why == Errc::timed_out ? "has long been silent, and others wait for what it holds"
+                                                    : "holds the most of a shared pool that is used up";
     log_limited(lines, LogLevel::info, "ofi", {peer_field(peer), transport_field("ofi"), error_field(why)},
-                "%s holds the most of a shared pool that is used up: its session ends: %s", peer.log_name().c_str(),
-                std::string(to_string(why)).c_str());
+                "%s %s: its session ends: %s", peer.log_name().c_str(), does, std::string(to_string(why)).c_str());
     fail(why);
     sender_.drop_controls();
     owner_.end();
