@@ -88,3 +88,9 @@ function(cinnabar_takes_node_headers target)
     target_precompile_headers(${target} REUSE_FROM cinnabar_node_headers)
     cinnabar_flags_of_parsed_headers(${target})
 endfunction()
+
+# cinnabar_compiles_quickly(TARGET): its code moves no data, and is a third of what a newcomer compiles first. -O1 takes
+# three fifths of the time of -O3.
+function(cinnabar_compiles_quickly target)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
