@@ -171,8 +171,8 @@ class Service {
                                                    hl::NodeRef node) const;
     // Attaches the session to the account of its client. overloaded: there are too many accounts.
     [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
-    // Waits until the client's rate limit allows `bytes` more; meanwhile counts in `paced`. overloaded: the wait would
-    // exceed the call's deadline (rate_wait_max).
+    // Waits until the client's rate limit allows `bytes` more; `paced` counts the calls that wait. overloaded: the wait
+    // would exceed the call's deadline (rate_wait_max).
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node, unsigned& paced) const;
     // Opens the existing file of that name, if there is one and the client may compare with it.

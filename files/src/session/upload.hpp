@@ -54,7 +54,7 @@ class Upload {
     // Reads windows that remain from an interrupted save, and compares them with the checksums. Returns how many, from
     // the first one on, are as claimed; these count as received. Errors as of receive().
     [[nodiscard]] hl::Task<Result<ClaimOut>> claim(const ClaimIn& in);
-    // A window of a sparse file that is a hole.
+    // Receives a window of a sparse file that is a hole.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(const WindowIn& in);
     // Grants the client a buffer by calling `ask`. The client writes the window into it and then notifies `node` with
     // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors as of receive().
@@ -101,7 +101,8 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content, SoFar so_far);
     // Requires: the caller has the turn for `offset` (writing_).
     [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content, SoFar so_far);
-    // On a disk thread. Compares `sum`, which has the window in it; once the window is written, keep_sum() is called.
+    // Runs on a disk thread. Compares `sum`, which includes the window, with `so_far`. The caller calls keep_sum() when
+    // the window is written.
     [[nodiscard]] static Result<void> compare_sum(const ArrivingSum& sum, SoFar so_far);
     void keep_sum(ArrivingSum sum, SoFar so_far) noexcept;
     // What is known of the remains that this object leaves. Empty: nothing.

@@ -14,7 +14,7 @@ struct NamedClass {
     std::string_view name;
     bool (*has)(unsigned char c);
 };
-// Of ASCII characters only: take_named() rejects others, whatever the locale.
+// These classes contain ASCII characters only: take_named() rejects others, whatever the locale.
 constexpr std::array<NamedClass, 12> named_classes{{
     {"alnum", [](unsigned char c) { return std::isalnum(c) != 0; }},
     {"alpha", [](unsigned char c) { return std::isalpha(c) != 0; }},
