@@ -120,7 +120,7 @@ class Session {
 
     // Waits until all processes of the job have called this. If a process finalizes PMIx after an earlier exchange when
     // others have begun this one already, the server counts it as one that left, and the fence ends with a partial
-    // success; so it is begun again.
+    // success; so the fence is repeated.
     Result<void> fence(Clock::time_point end) const {
         for (;;) {
             const pmix_status_t status = fence_once(end);

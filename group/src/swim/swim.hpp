@@ -37,7 +37,7 @@ class CINNABAR_API Swim {
         bool owns_rank = false;
         // The group starts together: all members begin with this one in their tables, so it does not announce itself.
         bool known_to_all = false;
-        Microseconds quiet{0};  // for so long after the start it probes nobody
+        Microseconds quiet{0};  // how long after the start it probes nobody
     };
     using Outbox = std::vector<Message>;
 
