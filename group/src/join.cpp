@@ -247,8 +247,8 @@ na::Addr some_other(Core& core, Random& random) {
     return view.find(present[at])->address;
 }
 
-// Asks for what this process lacks when it has joined. Processes that join at the same moment would otherwise learn of
-// each other by gossip, and a message carries little of it. Asks in turns the member by which this process joined,
+// After this process has joined, asks for what it lacks. Processes that join at the same moment would otherwise learn
+// of each other by gossip, and a message carries little of it. Asks in turns the member by which this process joined,
 // which knows all others that joined by it, and a random member, until this process knows the same as the member that
 // it has asked. A process that joins alone asks once, and gets nothing.
 hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {

@@ -214,8 +214,8 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
-// Reads the next windows while the server compares those of one claim. Keeps the turn to read until the end: the sum of
-// the file then goes back to the first window that the server does not have, and that window is read again.
+// Reads the next windows while the server compares those of one claim. Keeps the turn to read throughout, because in
+// the end the sum of the file is set back to the first window that the server does not have, which is then read again.
 hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
     const Errc turn = co_await reading.reach(next);
     if (turn == Errc::invalid_argument)

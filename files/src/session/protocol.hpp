@@ -459,7 +459,7 @@ inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
 inline constexpr std::uint64_t resumed_windows_min = 4;
 
 // Deadlines of the client's calls. A commit waits until the server's disk has written its cache. A step of a sum has
-// the same deadline, so that a disk that takes minutes for one window is waited for.
+// the same deadline, so that the client waits even for a disk that takes minutes for one window.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
 inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
 // At the server: a client that stops within a window keeps the buffer no longer than this, even if its deadline is

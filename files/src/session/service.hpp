@@ -187,7 +187,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
     // Whether the server may connect to another server and pull a window of the file `name` from there. `owner`: the
-    // server that lends the file's earlier windows, empty if there are none; set to the one that lends this one.
+    // server that lends the file's earlier windows, empty if there are none; set to the server that lends this window.
     [[nodiscard]] Result<void> may_follow(const Session& session, std::string_view name, std::uint64_t bytes,
                                           const hl::Bulk& window, na::Addr& owner) const;
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);

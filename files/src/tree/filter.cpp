@@ -56,8 +56,8 @@ bool take_element(std::string_view& elements, unsigned char c) {
     return low <= c && c <= high;
 }
 
-// Matches a character class such as "[a-z]" at the beginning of `pattern`: whether it contains `c`, and the rest of the
-// pattern. nullopt: the bracket is not closed, so it is an ordinary character.
+// Matches `c` against a character class such as "[a-z]" at the beginning of `pattern`. Returns whether the class
+// contains `c`, and the rest of the pattern. nullopt: the bracket is not closed, so it is an ordinary character.
 struct ClassMatch {
     bool has = false;
     std::string_view rest;

@@ -18,8 +18,8 @@ constexpr Rank gap_max = 1024;  // ranks are assigned in order
 
 // Whether the claim is about a later life of the rank than the known one: a higher incarnation, or the same incarnation
 // and a higher process number, which decides between two processes that began the same incarnation at once. The rank of
-// a member that is present here does not go to another process, unless that has the same address, which shows that the
-// earlier process is gone.
+// a member that is present here does not go to another process, unless that process has the same address, which shows
+// that the earlier process is gone.
 bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     const bool later = claim.incarnation > known.incarnation ||
                        (claim.incarnation == known.incarnation && claim.process > known.process);

@@ -63,7 +63,7 @@ class CINNABAR_API NewFile {
 
     // --- resumable files
 
-    // The number of bytes, from the beginning, that remain from an earlier attempt. Each of these blocks counts as
+    // The number of bytes, from the beginning, that remain from an earlier attempt. Each block of them counts as
     // written once its checksum was compared: by find_block() or verify_block(), or by the caller with the result of
     // read_block(). A block that differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;

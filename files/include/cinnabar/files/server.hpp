@@ -37,9 +37,9 @@ struct ServerOptions {
     std::uint32_t files_max = 4096;                                               // files in progress of all sessions
     // Access rules; null: every client may do everything. Checked before ServerHooks::may_access.
     std::shared_ptr<const AccessPolicy> policy = {};
-    // Limits for one client, however often it connects. A client is its proven identity (tcps, ofis), otherwise the
-    // user that the kernel reports (shm), otherwise its host. If the policy has a quota for the client, that applies
-    // instead.
+    // Limits for one client, however often it connects. A client is its proven identity (tcps, ofis, verbss), otherwise
+    // the user that the kernel reports (shm), otherwise its host. If the policy has a quota for the client, that
+    // applies instead.
     std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // bytes saved while the server runs
     std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // files, links and folders saved while
                                                                                  // the server runs

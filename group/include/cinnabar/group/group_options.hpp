@@ -21,8 +21,9 @@ struct GroupOptions {
     Labels labels = {};            // of this member
     SwimOptions swim = {};
     Microseconds join_time{30'000'000};  // how long join() and follow() try
-    // Collective calls in progress in this process, plus answers kept for repeated requests. A further call is answered
-    // `overloaded`; old answers are dropped to make room. One peer may use half of this.
+    // Collective calls in progress in this process, plus answers kept for repeated requests. Old answers are dropped to
+    // make room for a further call; if that is not enough, the call is answered `overloaded`. One peer may use half of
+    // this.
     std::uint32_t calls_max = 4096;
     std::uint64_t answer_bytes_max = std::uint64_t{64} << 20;  // of these answers; one peer may use half
     VariableLimits variables = {};
