@@ -37,8 +37,8 @@ hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
 // Answers in flight to one peer; further ones are dropped.
 constexpr std::size_t answers_max = 16;
 
-// A member that was probed probed_periods ago has answered, or was found not to answer. Its connection is closed unless
-// something has arrived on it in the last quiet_periods, which shows that something else uses it, too.
+// After probed_periods, a member that was probed has answered, or was found not to answer. Its connection is closed
+// unless something has arrived on it in the last quiet_periods, which shows that something else uses it, too.
 constexpr int probed_periods = 3;
 constexpr int quiet_periods = 2;
 

@@ -43,8 +43,8 @@ class ProbedPeers {
         peers_.push_back({to, now});
         return let_go(most, idle, now);
     }
-    // Of the peers beyond the `most` latest ones, returns and forgets those to which the last message was sent `idle`
-    // ago or earlier. If there are still more than peers_max, returns and forgets the oldest as well.
+    // Keeps the `most` latest peers. Of the others, returns and forgets those to which the last message was sent at
+    // least `idle` ago, and the oldest ones while there are more than peers_max.
     [[nodiscard]] std::vector<na::Addr> let_go(std::size_t most, Microseconds idle, TimeUs now) {
         std::vector<na::Addr> done;
         while (peers_.size() > most && (peers_.size() > peers_max || after(peers_.front().last_us, idle) <= now)) {

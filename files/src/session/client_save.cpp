@@ -68,7 +68,7 @@ struct ClientSession::Sending {
         ClaimIn in;
         std::vector<Checksum> sums;  // `sum` before each of these windows, and after the last one
     };
-    // Claims the windows that the server has, up to the first one that it turns out not to have.
+    // Claims the windows that the server says it has, until it turns out not to have one.
     [[nodiscard]] hl::Task<Result<void>> claim_windows();
     // Reads the next windows to be claimed. `before`: the sum of what was read up to `offset`. Ends early if claims_end
     // is set.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares each window of a file that arrives with the remains or with the older version, pulls what is missing or lets
+// Compares each window of an arriving file with the remains or with the older version, pulls what is missing or lets
 // the client push it, and hashes and writes the windows in file order.
 #include "session/upload.hpp"
 

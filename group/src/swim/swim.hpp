@@ -78,8 +78,8 @@ class CINNABAR_API Swim {
     // Returns the changes since the last call.
     [[nodiscard]] std::vector<Change> take_changes() { return changes_.take(); }
 
-    // The rank for a new member: the one that has been gone for longest, if it may be given again and is not below
-    // `first`; otherwise the next that was never assigned; no_rank if all were.
+    // Returns the rank for a new member: the rank that has been gone for longest, if it may be given again and is not
+    // below `first`; otherwise the next rank that was never assigned; no_rank if all were assigned.
     [[nodiscard]] Rank free_rank(Rank first, TimeUs now);
 
   private:

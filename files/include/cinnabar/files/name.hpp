@@ -26,7 +26,7 @@ inline constexpr std::string_view staging_folder = ".cinnabar-staging";
 //   too_large         the name is over name_bytes_max, or a component over component_bytes_max
 [[nodiscard]] CINNABAR_API Result<void> check_name(std::string_view name);
 
-// Whether the last component of a name is that of an unfinished file of a fetch, or of its journal:
+// Whether `leaf`, the last component of a name, is the name of an unfinished file of a fetch, or of its journal:
 // ".cinnabar-0123456789abcdef.part", or ".journal". Nobody but fetches may touch such files.
 [[nodiscard]] CINNABAR_API bool is_unfinished_name(std::string_view leaf) noexcept;
 

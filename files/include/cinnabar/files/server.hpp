@@ -84,7 +84,7 @@ struct AccessRequest {
     bool replace = false;     // save, link, hard_link: may replace an existing file
     // link: the target of the link as it will be stored, so a relative path starts at the folder of the link. A later
     // request for a path through the link shows that path, not the resolved one; a policy by names must therefore
-    // refuse links, or those that leave the client's folder. hard_link: the name of the existing file. May be
+    // refuse links, or at least links that leave the client's folder. hard_link: the name of the existing file. May be
     // malformed, like `name`.
     std::string_view target;
     const na::Addr& client;
