@@ -185,7 +185,8 @@ Result<void> serve_arrivals(const std::shared_ptr<Core>& core) {
     CINNABAR_TRY_VOID(core->served.add(
         detail::served_by(released_rpc, [arrivals](const std::string& name) { return arrivals->last(name); })));
     auto release = detail::served_by(release_rpc, [arrivals](const Release& told) { arrivals->release(told); });
-    // A program often ends with a barrier. If it left before those below are released, others would have to call them.
+    // A program often ends with a barrier. If it left before the members below it are released, others would have to
+    // call those.
     release.after_below = true;
     return core->served.add(std::move(release));
 }

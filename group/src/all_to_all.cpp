@@ -49,7 +49,7 @@ struct Exchange {
     std::map<Rank, Given> given;
     std::map<Rank, std::uint64_t> secrets;  // of the members that take part
     std::vector<Rank> order;                // order of requests; those before `next` have begun
-    std::mutex mutex;                       // of those below
+    std::mutex mutex;                       // guards the fields below
     std::size_t next = 0;
     Collected sum;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line by which a process announces itself to those that it starts together with (announcement.hpp): its address, a
-// space, and a claim of it in hexadecimal digits, encoded as in messages.
+// The line by which a process announces itself to the processes that start together with it (announcement.hpp): its
+// address, a space, and its claim in hexadecimal digits, encoded as in messages.
 #pragma once
 
 #include "swim/claim.hpp"

@@ -45,20 +45,21 @@ Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>
     return answer.unknown.empty() ? Answered::done : Answered::unknown;
 }
 
-// Whether this process knows its group, and its program serves the Rpc or has had its time to.
+// Whether this process knows its group, and its program serves the Rpc or has had the time to do so.
 bool is_ready(const Core& core, std::uint64_t group, rpc::RpcId rpc) {
     if (!core.is_member()) return false;
     return core.group() != group || core.served.find(rpc) || core.now_us() >= core.serves_by();
 }
 
-// How long a call waits for that. One with members below goes back to its caller early, which then calls them itself
-// and this process alone: they must not wait for a program that hangs.
+// How long a call waits until is_ready(). A call with members below goes back to its caller early; the caller then
+// calls those members itself, and this process alone, so that they do not wait for a program that hangs.
 Microseconds patience(const std::vector<RankRun>& below, Microseconds left) {
     return below.empty() ? longest_call : std::min(left / 8, Microseconds(1'000'000));
 }
 
-// A process that begins together with others may be called before it knows them, and before its program serves the Rpc.
-// One that joins may be called while it reads the view. Waits for `span` at most. Otherwise than ok: the call is over.
+// Waits until is_ready(), but for `span` at most. A process that begins together with others may be called before it
+// knows them, and before its program serves the Rpc. One that joins may be called while it reads the view. An error
+// means that the call is over.
 hl::Task<Errc> until_ready(std::shared_ptr<Core> core, std::uint64_t group, rpc::RpcId rpc, Microseconds span) {
     const TimeUs longest = after(core->now_us(), span);
     for (;;) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view member_begins = "cinnabar member";
 constexpr std::string_view roster_begins = "cinnabar roster";
-constexpr std::size_t line_bytes_max = 16'384;  // an address, its encoding and that of the labels
+constexpr std::size_t line_bytes_max = 16'384;  // an address, its encoding and the encoding of the labels
 constexpr std::size_t member_bytes_max = 4 * line_bytes_max;
 
 std::string member_path(const std::string& folder, Rank rank) { return folder + "/member-" + std::to_string(rank); }

@@ -23,7 +23,7 @@ struct Announced {
     std::string line;
 };
 
-// Writes the file of a member, with the incarnation that follows that of its last file. io.
+// Writes the file of a member, with the incarnation after the one in its last file. io.
 [[nodiscard]] Result<void> announce(const std::string& folder, const std::string& run, Rank rank,
                                     const std::string& line);
 // Empty: the member has not written its file yet, or the file is of another run. protocol: it is malformed. io.

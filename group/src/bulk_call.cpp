@@ -65,13 +65,13 @@ struct EachMove {
     std::map<Rank, bulk::Region> regions;
     BulkOptions options;
     Way way = Way::none;
-    View view;         // of the moment when it began, since the last member may be reached much later
-    std::mutex mutex;  // of those below
+    View view;         // the view when the call began, since the last member may be reached much later
+    std::mutex mutex;  // guards the fields below
     std::map<Rank, bulk::Region>::const_iterator next;
     Collected sum;
 };
 
-// The end if all moves have begun.
+// Returns the next move; the end if all have begun.
 std::map<Rank, bulk::Region>::const_iterator take_next(EachMove& each) {
     const std::lock_guard lock(each.mutex);
     return each.next == each.regions.end() ? each.next : each.next++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts and ends the part of this process in a group, drives failure detection by time and by messages (tick_loop,
-// on_message), sends what it wants sent, and tells readers what has changed.
+// Starts and ends this process's part in a group, drives failure detection by time and by messages (tick_loop,
+// on_message), sends its messages, and tells readers about changes.
 #include "core.hpp"
 
 #include "barrier_arrivals.hpp"
@@ -23,7 +23,7 @@ GroupOptions with_seed(GroupOptions options) {
     return options;
 }
 
-// The node itself if it has no side loop, or if none is wanted.
+// Returns the side loop of the node, or the node itself if it has no side loop or the options do not want one.
 hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
     if (!options.own_loop) return node;
     const Result<hl::NodeRef> side = hl::side_loop(node);
@@ -37,8 +37,8 @@ hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
 // Answers in flight to one peer; further ones are dropped.
 constexpr std::size_t answers_max = 16;
 
-// A member that was probed so many periods ago has answered or was found not to. Its connection is let go unless
-// something has arrived on it in the last quiet_periods, which shows that it is used for something else, too.
+// After probed_periods, a member that was probed has answered, or was found not to answer. Its connection is closed
+// unless something has arrived on it in the last quiet_periods, which shows that something else uses it, too.
 constexpr int probed_periods = 3;
 constexpr int quiet_periods = 2;
 
@@ -46,9 +46,9 @@ Microseconds probe_period(const GroupOptions& options) noexcept {
     return std::max(options.swim.period, Microseconds(10'000));
 }
 
-// Members that begin together probe nobody for so long. Some may need a second to read who the others are, and in a
-// large group on few processors all are busy with their start: probes would be late, be taken for failures, and bring
-// more of them.
+// How long members that begin together probe nobody. Some may need a second to read who the others are, and in a large
+// group on few processors all are busy with their start: late answers would be taken for failures, and cause more
+// probes.
 Microseconds quiet_start(const GroupOptions& options, std::size_t members) noexcept {
     return Microseconds(1'000'000) + probe_period(options) * static_cast<std::int64_t>(std::bit_width(members / 32));
 }
@@ -204,7 +204,7 @@ void Core::send(Post& post) {
     call.deadline = std::max(options.swim.period, Microseconds(100'000));
     call.provider = options.provider;
     post.message.time = clock.now().bits();
-    if (!post.answer) call.context = 0u;  // always the same, so that it is known which one has the connection
+    if (!post.answer) call.context = 0u;  // always the same context, so that it is known which one has the connection
     for (const na::Addr& peer : post.done)
         prober.rpc_context().ask_to_leave(peer, quiet_periods * probe_period(options));
     // A connection is used by the loop that has accepted it.

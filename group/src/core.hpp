@@ -45,18 +45,19 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
     // --- start and end (core.cpp). begin_member: `known` is what the seed reported about the members; empty without a
-    // seed. `roster`: the number of ranks that a roster assigns; 0: there is none. `together`: all in `known` begin at
-    // this moment, as this process does, and know the same.
+    // seed. `roster`: the number of ranks that a roster assigns; 0: there is none. `together`: all members in `known`
+    // begin at this moment, like this process, and know the same.
     void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster, const Table& known,
                       bool together = false);
     // A signal that is set when this process has become a member, or never will.
     const std::shared_ptr<Signal> begun = std::make_shared<Signal>();
-    // Until then, calls of an Rpc that this process does not serve wait: its program had no time to serve it.
+    // Until this time, calls of an Rpc that this process does not serve wait, because its program may not have had the
+    // time to serve it.
     [[nodiscard]] TimeUs serves_by() const;
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);
     [[nodiscard]] Result<void> start_ticking();
-    // Tells the others if this process is a member; then the same as close().
+    // If this process is a member, tells the others. Then does the same as close().
     void leave();
     [[nodiscard]] Result<void> exclude(Rank rank);  // knowledge.cpp
     // Ends all waits. Afterwards only tasks that the node waits for still use the node.
@@ -69,9 +70,9 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] Rank rank() const;  // no_rank for a follower
     [[nodiscard]] std::uint32_t incarnation() const;
     [[nodiscard]] View view();
-    [[nodiscard]] std::size_t present() const;  // the members that are present
-    [[nodiscard]] Rank ranks() const;           // the highest known rank and one
-    [[nodiscard]] std::size_t known() const;    // the ranks of which something is known
+    [[nodiscard]] std::size_t present() const;  // the number of members that are present
+    [[nodiscard]] Rank ranks() const;           // the highest known rank plus one
+    [[nodiscard]] std::size_t known() const;    // the number of ranks of which something is known
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
@@ -80,7 +81,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
     // --- claims from other processes (knowledge.cpp)
     void learn(const std::vector<Claim>& claims, bool trusted);
-    // Hears what a member knows that this one, which has just joined, does not. Whoever told that member spreads it.
+    // Takes in claims from another member after this process has joined. Does not spread those about members that were
+    // unknown here, because whoever told that member spreads them.
     void fill_in(const std::vector<Claim>& claims);
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(const ViewRequest& request) const;

@@ -53,7 +53,7 @@ Executions::Found Executions::found_again(const std::shared_ptr<Execution>& know
     return {known, false, false};
 }
 
-// Makes room by dropping an answer if necessary. False: there is none.
+// Makes room by dropping an answer if necessary. False: there is no room.
 bool Executions::has_room(Share& share) {
     const std::size_t records_max = remembered * calls_max_;
     if (share.records >= records_max / 2 || records_.size() >= records_max) return false;
@@ -79,7 +79,7 @@ Executions::Share& Executions::largest() {
     return std::max_element(shares_.begin(), shares_.end(), fewer)->second;
 }
 
-// Deliveries that wait for an answer get it nevertheless: they have its execution.
+// Deliveries that wait for a dropped answer get it nevertheless, because they hold its execution.
 void Executions::drop_large_answers(Share& share) {
     while (share.bytes > answer_bytes_max_ / 2) (void)drop_answer(share);
     const auto smaller = [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; };
@@ -92,7 +92,7 @@ void Executions::forget(TimeUs now) {
         forget(records_.find(ended_.front().id));
 }
 
-// Answers are dropped in the order in which they ended, so this one is the oldest of its source.
+// Calls are forgotten in the order in which they ended, so the answer of this one is the oldest of its source.
 void Executions::forget(Records::iterator at) {
     const auto share = shares_.find(&at->second.source.body());
     if (at->second.execution) (void)drop_answer(share->second);

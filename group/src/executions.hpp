@@ -60,7 +60,8 @@ class Executions {
     // this process may be lost, in addition to orphan_grace.
     [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now,
                                       Microseconds come_back = Microseconds(0));
-    // Adds one waiting delivery to a call that has begun here. `forgotten`: it has not, or was forgotten since.
+    // Adds one waiting delivery to a call that has begun here. `forgotten`: the call has not begun here, or was
+    // forgotten since.
     [[nodiscard]] Found find(const CallId& id, TimeUs now);
     void end(Execution& execution, TreeAnswer answer, TimeUs now);
     void stop_waiting(Execution& execution, TimeUs now);

@@ -26,7 +26,7 @@ Result<void> Group::add(detail::ServedRpc served) const { return core_->served.a
 
 namespace {
 
-// Counts without a view: each change would make a new one, with an entry for each member.
+// Counts members without a view: otherwise each change would make a new view, with an entry for each member.
 hl::Task<Result<void>> wait_until(std::shared_ptr<Core> core, std::size_t count) {
     for (;;) {
         const std::shared_ptr<Signal> changed = core->next_change();

@@ -25,7 +25,7 @@ hl::CallOptions call_of(const Core& core, Microseconds deadline) {
     hl::CallOptions options;
     options.provider = core.options.provider;
     options.deadline = deadline;
-    options.context = 0u;  // always the same, as in Core::send: look_for() lets go of its connections
+    options.context = 0u;  // always the same context, as in Core::send: look_for() closes its connections
     return options;
 }
 
@@ -37,7 +37,8 @@ Result<void> check(hl::NodeRef node, const GroupOptions& options) {
     return {};
 }
 
-// Whether the page that begins at rank `from` leads to the end, after at most members_max claims with those before.
+// Whether the page that begins at rank `from` leads on towards the end, and has at most members_max claims together
+// with the pages before it.
 bool is_sound(const ViewPage& page, Rank from, std::size_t claims_before, const Core& core) noexcept {
     const bool leads_on = page.next == no_rank || (page.next > from && !page.claims.empty());
     return page.claims.size() <= claims_max && leads_on &&
@@ -65,8 +66,8 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
     co_return whole;
 }
 
-// Which of the first `ranks` ranks are known here, except this process's own: the asked member may have given it
-// another incarnation.
+// The known ranks among the first `ranks`, as a bit for each. This process's own rank counts as unknown, because the
+// asked member may have given it another incarnation.
 std::vector<std::uint64_t> known_ranks(const Core& core, std::size_t ranks) {
     std::vector<std::uint64_t> known((ranks + 63) / 64, ~std::uint64_t{0});
     const auto clear = [&known](Rank rank) { known[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); };
@@ -76,8 +77,9 @@ std::vector<std::uint64_t> known_ranks(const Core& core, std::size_t ranks) {
     return known;
 }
 
-// Learns from a member what this process lacks. Each page counts, even if a later one does not come. `ranks`: of the
-// roster, whose members are trusted; 0: there is none. Returns the stamp of that member's view.
+// Learns from a member what this process lacks. Each page counts, even if a later one does not come. `ranks`: the
+// number of ranks in the roster, whose members are trusted; 0: there is no roster. Returns the stamp of that member's
+// view.
 hl::Task<Result<Stamp>> learn_from(std::shared_ptr<Core> core, na::Addr from, std::size_t ranks) {
     ViewRequest request{core->options.name, 0, known_ranks(*core, ranks != 0 ? ranks : core->ranks())};
     std::size_t claims = 0;
@@ -221,8 +223,8 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
             (void)co_await trying;
             let_go(*core, asked.note(*seed, kept, period, core->now_us()));
         }
-        // What is known doubles with each answer, so long pauses would delay the end: they are for members that are not
-        // there.
+        // The number of known members doubles with each answer, so long pauses would delay the end: they are meant for
+        // members that are not there.
         Microseconds pause = pauses.next();
         const bool found = core->missing_of_roster(members).size() < missing.size();
         if (found) pause = std::min(pause, Microseconds(half_period / 2 + random.below(half_period + 1)));
@@ -230,7 +232,7 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
         if (slept != Errc::ok) co_return;
     }
     if (core->closed() || asked.size() <= kept) co_return;
-    // Those that were asked in the last period.
+    // Waits, so that the connections to the members that were asked in the last period can be closed as well.
     const Errc slept = co_await core->node.sleep_for(period);
     if (slept == Errc::ok && !core->closed()) let_go(*core, asked.let_go(kept, period, core->now_us()));
 }
@@ -245,10 +247,10 @@ na::Addr some_other(Core& core, Random& random) {
     return view.find(present[at])->address;
 }
 
-// Processes that join at the same moment would learn of each other by gossip, of which a message carries little. So one
-// that has joined asks the member by which it joined, which knows of all others that did, and some member at random, in
-// turns, for what it lacks, until it knows the same as the one that it has asked. One that joins alone asks once, and
-// gets nothing.
+// After this process has joined, asks for what it lacks. Processes that join at the same moment would otherwise learn
+// of each other by gossip, and a message carries little of it. Asks in turns the member by which this process joined,
+// which knows all others that joined by it, and a random member, until this process knows the same as the member that
+// it has asked. A process that joins alone asks once, and gets nothing.
 hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
     constexpr int in_vain_max = 8;
     Random random(core->options.seed + 7);
@@ -316,8 +318,9 @@ hl::Task<Result<void>> begin_to_follow(std::shared_ptr<Core> core, std::vector<s
     co_return core->node.spawn(std::move(following));
 }
 
-// The same for all that start from these addresses, or from these lines. Lines have the random numbers of their
-// processes, so a second group of the same nodes is another one: a late call of the first would else run there.
+// The id of the group, the same for all processes that start from these addresses, or from these lines. Lines contain
+// the random numbers of their processes, so a second group of the same nodes has another id. Otherwise a late call of
+// the first group would run in the second.
 std::uint64_t group_of(const std::vector<std::string>& texts, const GroupOptions& options) noexcept {
     std::uint64_t id = rpc::rpc_id(options.name);
     for (const std::string& text : texts) id = id * 31 + rpc::rpc_id(text);
@@ -381,7 +384,7 @@ hl::Task<Result<Group>> Group::join(hl::NodeRef node, std::vector<std::string> s
     if (!joined) co_return std::move(joined).error();
     auto ticking = core->start_ticking();
     if (!ticking) co_return std::move(ticking).error();
-    (void)node.spawn(ask_for_more(core, *used));  // without it, gossip brings the same, later
+    (void)node.spawn(ask_for_more(core, *used));  // if this fails, gossip brings the same, later
     co_return group;
 }
 

@@ -58,12 +58,13 @@ struct WantedPiece {
     bool in_place = false;  // set before `ended`
 };
 
-// All of them, by key. Any thread.
+// The pieces that this process has asked for, by key. Any thread.
 class WantedPieces {
   public:
     // Returns the key, which is good for one copy.
     [[nodiscard]] std::uint64_t add(const std::shared_ptr<WantedPiece>& piece);
-    // No copy begins after that. Returns whether one has begun: then `ended` of the piece will be set.
+    // No copy of the piece begins after that. Returns whether one has begun before; then `ended` of the piece will be
+    // set.
     bool remove(std::uint64_t key);
     // Handles lent_rpc. not_found: no such key, or its copy has begun, or the memory was taken back. invalid_argument:
     // another size.

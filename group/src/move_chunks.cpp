@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers a member's portion: requests one chunk after the other, several at a time. If a source fails, requests the
+// Transfers a member's portion: requests its chunks in order, several at a time. If a source fails, requests the
 // missing chunks from the next one. From a source on this host that has all bytes, larger pieces are copied first.
 #include "portion_state.hpp"
 
@@ -39,7 +39,7 @@ class Move {
         const std::lock_guard lock(mutex_);
         return take(asking.terms.chunk_bytes);
     }
-    // Several chunks in one; empty also once one was not lent.
+    // Takes several chunks as one piece. Empty also after a piece was not lent.
     std::optional<Chunk> take_piece() {
         const std::lock_guard lock(mutex_);
         if (!lent_) return {};
@@ -77,7 +77,7 @@ class Move {
     }
 
     mutable std::mutex mutex_;
-    std::vector<Chunk> left_;  // what has not begun; each begins with a chunk
+    std::vector<Chunk> left_;  // ranges that have not begun; each starts where a chunk does
     bool lent_ = true;
     Result<void> outcome_;
 };
@@ -207,7 +207,8 @@ namespace {
 
 constexpr std::uint32_t copy_step = std::uint32_t{1} << 20;
 
-// One chunk at a time: both ends of the transfers are this process, which must have room for the owner's part.
+// Requests only one chunk at a time, because both ends of the transfers are in this process: the requests must leave
+// room for serving them.
 hl::Task<Result<void>> copy_by_calls(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from,
                                      bulk::Region to) {
     asking.terms.way = Way::to_members;

@@ -63,7 +63,8 @@ hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked
 hl::Task<Result<void>> lend(const Offer& offer, const LendRequest& asked, hl::NodeRef node, const na::Addr& to,
                             rpc::ProviderId provider) {
     if (auto sound = check_range(offer, asked.total, asked.offset, asked.bytes); !sound) co_return sound.error();
-    // Whatever the member was told: it may have this source from a later delivery, or make up what it was told.
+    // The member was told whether it may ask for pieces (Terms::lends). That is checked again, since it may know this
+    // source from a later delivery, or may lie.
     if (offer.terms.way != Way::to_members || offer.terms.checksum || !offer.holding->can_lend())
         co_return Error(Errc::unsupported, "pieces of this memory are not lent: ask for chunks");
     const auto access = offer.holding->access(asked.offset, asked.bytes);

@@ -83,8 +83,8 @@ class Offers {
     // The pieces that this process has asked others to lend.
     [[nodiscard]] const std::shared_ptr<WantedPieces>& wanted() const noexcept { return wanted_; }
 
-    // Serves requests for chunks and pieces, and those that lend pieces; does nothing the second time. exists: another
-    // group of this node serves them under that provider.
+    // Serves requests for chunks and pieces, and the calls that lend pieces to this process; a second call of serve()
+    // does nothing. exists: another group of this node serves them under that provider.
     [[nodiscard]] static Result<void> serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node,
                                             rpc::ProviderId provider);
     // Stops serving for good.

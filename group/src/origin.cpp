@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t scatter_flat_max = 8;
 constexpr std::size_t scatter_tree_bytes_max = std::size_t{256} << 10;
-// As many as a chain has at most; the caller needs a connection to each.
+// The same limit as for a chain; the caller needs a connection to each.
 constexpr std::size_t near_max = 64;
 // To find out whether an address is near may take a system call.
 constexpr std::size_t near_looked_at_max = 1024;
@@ -47,8 +47,8 @@ std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& vie
     return targets;
 }
 
-// Takes out of `targets` the members on this host that get the caller's memory directly, because they copy it by
-// themselves: that takes one copy for each, and no member waits for another one.
+// Removes from `targets`, and returns, the members on this host that copy directly from the caller's memory. That takes
+// one copy for each, and no member waits for another one.
 std::vector<Rank> take_near(Core& core, const detail::CollectiveCall& call, std::vector<Rank>& targets) {
     std::vector<Rank> near;
     if (!call.portion || call.tree != Tree::automatic || !call.portion->lends()) return near;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ProbedPeers: the peers to which this process has sent messages for the group of its own accord, in the order of the
-// last message to each, and which of them it needs no more. A member that probes one member after the other would else
-// be connected to all of them in the end.
+// last message to each. Decides which of them it no longer needs: otherwise a member that probes one member after the
+// other would in the end be connected to all of them.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -16,14 +16,15 @@
 
 namespace cinnabar::group {
 
-// Whether a member of so many keeps its peers: connections_max suffices for those that it dials and those that dial it.
+// Whether a member of a group of `members` keeps all its peers: connections_max is enough for the peers that it dials
+// and those that dial it.
 [[nodiscard]] constexpr bool keeps_all(std::uint32_t connections_max, std::size_t members) noexcept {
     return 2 * members <= std::size_t{connections_max} + 2;
 }
 
-// How many peers it keeps otherwise: a fifth, since by chance half as many members again or more may dial it, and the
-// trees of calls need some connections as well. All of them are at most former_max more than there are members: peers
-// of which the members have been started again elsewhere.
+// How many peers a member keeps. If it does not keep all, it keeps a fifth of connections_max, since by chance half as
+// many members again or more may dial it, and the trees of calls need some connections as well. If it keeps all, they
+// may be up to former_max more than there are members, because members may have been started again elsewhere.
 [[nodiscard]] constexpr std::size_t probed_max(std::uint32_t connections_max, std::size_t members) noexcept {
     constexpr std::size_t former_max = 256;
     const std::size_t all = std::min<std::size_t>(connections_max, members + former_max);
@@ -34,7 +35,7 @@ class ProbedPeers {
   public:
     static constexpr std::size_t peers_max = 256;
 
-    // Notes a message to `to`, and lets go as let_go().
+    // Notes a message to `to`, then does the same as let_go().
     [[nodiscard]] std::vector<na::Addr> note(const na::Addr& to, std::size_t most, Microseconds idle, TimeUs now) {
         const auto before =
             std::find_if(peers_.begin(), peers_.end(), [&to](const Probed& each) { return each.peer == to; });
@@ -42,8 +43,8 @@ class ProbedPeers {
         peers_.push_back({to, now});
         return let_go(most, idle, now);
     }
-    // Of the peers beyond the `most` latest ones, returns and forgets those to which the last message was sent `idle`
-    // ago or earlier. Of more than peers_max, the others are returned as well.
+    // Keeps the `most` latest peers. Of the others, returns and forgets those to which the last message was sent at
+    // least `idle` ago, and the oldest ones while there are more than peers_max.
     [[nodiscard]] std::vector<na::Addr> let_go(std::size_t most, Microseconds idle, TimeUs now) {
         std::vector<na::Addr> done;
         while (peers_.size() > most && (peers_.size() > peers_max || after(peers_.front().last_us, idle) <= now)) {

@@ -91,7 +91,7 @@ TreeRequest request_to(const TreeRequest& of_all, const Branch& branch) {
     return request;
 }
 
-// Whether the process that has this rank now is the one that the caller of the whole call knows under it.
+// Whether the process that has this rank now is the one that the caller of the whole call means.
 bool is_meant(const TreeRequest& request, Rank rank, std::uint32_t incarnation) {
     return holder_of(incarnation) == holder_in(request.holders, rank);
 }
@@ -136,7 +136,8 @@ bool TreeRun::runs_after_below() const {
     return served && served->after_below;
 }
 
-// Waits for a quarter of the time and a period at most: a member that hangs does not keep those above it for longer.
+// Waits for the members below for at most a quarter of the time, and at most a period, so that a member that hangs does
+// not delay those above it for longer.
 hl::Task<void> TreeRun::run_after(std::shared_ptr<Signal> below_ended, Microseconds span) {
     const TimeUs end = after(core_->now_us(), span);
     (void)co_await wait_for(core_->node, std::move(below_ended), std::min(span / 4, core_->options.swim.period));
@@ -184,7 +185,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
     TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
-    // A member that passes the bytes on gets them in chunks, which leave sooner.
+    // A member that passes the bytes on gets them in chunks, because it can pass on a chunk sooner than a piece.
     request.terms.lends = branch.below.empty() && portion_ && portion_->lends();
     Open open;
     bool comes_back = false;
@@ -247,7 +248,7 @@ bool TreeRun::may_come_back(Errc code, const Core::Route& route, bool stopped) c
 hl::Task<void> TreeRun::await_return(Branch branch, TreeRequest request, Offers::Kept offer) {
     const hl::TaskContext* task = co_await hl::this_task();
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
-    // Less the reserve for returning the answer, with the results of all other members below.
+    // Leaves time to return the answer, which has the results of all other members below.
     auto left = time_left(core_);
     const Microseconds longest = for_child(co_await left, levels(branch.below.size()));
     const Microseconds come_back = std::chrono::milliseconds(request.terms.come_back_ms);
@@ -286,7 +287,7 @@ hl::Task<void> TreeRun::await_return(Branch branch, TreeRequest request, Offers:
             take_alone(branch, *answer);
             co_return;
         }
-        core_->learn(answer->claims, !core_->is_member());  // it has its next incarnation, or this process has
+        core_->learn(answer->claims, !core_->is_member());  // the member has its next incarnation, or this process has
     }
 }
 

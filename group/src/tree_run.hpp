@@ -39,7 +39,7 @@ class TreeRun {
     [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(std::vector<Branch> branches);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
-    // If the call waits for lost members: `unreachable` instead of `timed_out`, if only connecting took too long.
+    // If the call waits for lost members, and only connecting took too long, turns `timed_out` into `unreachable`.
     [[nodiscard]] Result<TreeAnswer> told_apart(Result<TreeAnswer> answer, TimeUs end) const;
     // Whether the call waits for members that are lost only for a moment (BulkOptions::come_back).
     [[nodiscard]] bool waits_for_lost() const noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks a key up, joins a request for it that is in progress, puts and spreads values at their root, takes values of
-// others in, and makes room within the limits of each process that is charged.
+// Looks up a key, joins a request for it that is in progress, puts and spreads values at their root, takes in values
+// from others, and makes room within the limits of each process that is charged.
 #include "variable_copies.hpp"
 
 #include <algorithm>

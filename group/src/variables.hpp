@@ -11,7 +11,7 @@
 namespace cinnabar::group {
 
 [[nodiscard]] VariableCopies::Here here_of(Core& core, const std::string& key);
-// Checks key and value against the limits, for local and received ones.
+// Checks a key and a value against the limits, whether they are local or were received.
 [[nodiscard]] Errc check_variable(const Core& core, const std::string& key, std::size_t bytes);
 [[nodiscard]] Sent sent_from(const Copy& copy, const Version& held, TimeUs now);
 

@@ -36,7 +36,7 @@ inline constexpr hl::Rpc<JoinAnswer(JoinRequest)> join_rpc{"cinnabar.group.join"
 struct ViewRequest {
     std::string name;
     Rank from = 0;
-    std::vector<std::uint64_t> known = {};  // a bit for each rank, from rank 0 on: those that are not wanted
+    std::vector<std::uint64_t> known = {};  // a bit for each rank, from rank 0 on; set: not wanted
 };
 // Whether the bit of that rank is set.
 [[nodiscard]] inline bool has_rank(const std::vector<std::uint64_t>& ranks, Rank rank) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checksums of a file that arrives in file order: that of the whole file, and that of the part that the sender
-// reads for this save, which begins later if the receiver knew the beginning already. One thread at a time.
+// Two checksums of a file that arrives in file order: one of the whole file, and one of the part that the sender reads
+// for this save. That part leaves out the beginning of the file if the receiver knew it already. One thread at a time.
 #pragma once
 
 #include "file/checksum.hpp"
@@ -16,7 +16,7 @@ namespace cinnabar::files {
 class ArrivingSum {
   public:
     ArrivingSum() = default;
-    // The sender begins behind the `bytes` of which `known` is the checksum.
+    // The sender skips the first `bytes` of the file, whose checksum is `known`.
     ArrivingSum(Checksum known, std::uint64_t bytes)
         : whole_(std::move(known)), bytes_(bytes), read_(std::make_unique<Checksum>()) {}
     ArrivingSum(const ArrivingSum& other)
@@ -39,9 +39,9 @@ class ArrivingSum {
         if (read_) read_->update_zeros(bytes);
     }
     [[nodiscard]] const Checksum& whole() const noexcept { return whole_; }
-    // From the beginning of the file: whole() is of these.
+    // The number of bytes, from the beginning of the file, that whole() covers.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-    // Of what the sender has read so far: to be compared with its own checksum.
+    // The checksum of what the sender has read so far, to be compared with the sender's own.
     [[nodiscard]] std::uint64_t read() const noexcept { return (read_ ? *read_ : whole_).digest(); }
 
   private:

@@ -12,8 +12,8 @@
 
 namespace cinnabar::files {
 
-// Opens `path` below `directory`. Empty, with errno: EXDEV if it leads out, EAGAIN if another program has a lease on
-// it.
+// Opens `path` below `directory`. Empty, with errno: EXDEV if the path leads out of it, EAGAIN if another program has a
+// lease on it.
 [[nodiscard]] UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags);
 
 // As open_beneath(), but follows no symbolic link in any component of `path`: ELOOP.

@@ -10,7 +10,7 @@
 namespace cinnabar::files {
 namespace {
 
-// By their numbers, since the kernel's headers do not name all of them.
+// Lists file systems by number, because the kernel's headers do not name all of them.
 constexpr bool is_known_to_date(std::uint32_t file_system) noexcept {
     switch (file_system) {
         case 0xef53:      // ext4, and ext2 and ext3, whose whole seconds are recognised
@@ -40,14 +40,14 @@ ChangeTime change_clock() noexcept {
 
 ChangeTime changed_at(const FileStamp& stamp) noexcept { return {stamp.changed_s, stamp.changed_ns}; }
 
-// A time without a fraction is that of a file system that counts seconds, except by a rare chance.
+// A time without a fraction of a second shows, except by a rare coincidence, a file system that counts whole seconds.
 bool dates_changes(int fd, const FileStamp& stamp) noexcept {
     struct statfs system {};
     return stamp.changed_ns != 0 && ::fstatfs(fd, &system) == 0 &&
            is_known_to_date(static_cast<std::uint32_t>(system.f_type));
 }
 
-// The clock is read first: a change after the stamp was taken has that time or a later one.
+// Reads the clock before it takes the stamp: a change after the stamp was taken then has the time `now` or a later one.
 std::optional<FileStamp> final_stamp(int fd) noexcept {
     constexpr int looks_max = 50;
     for (int look = 0; look < looks_max; ++look) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a file was changed in between, told by the time of its last change (ctime): which file systems date each
-// change, and from when on a later change has a later time.
+// Detects changes of a file by the time of its last change (ctime): which file systems date every change, and when a
+// stamp is old enough for every later change to have a later time.
 #pragma once
 
 #include <cinnabar/files/file_stamp.hpp>
@@ -15,8 +15,8 @@ namespace cinnabar::files {
 
 [[nodiscard]] FileStamp stamp_of(const struct stat& status) noexcept;
 
-// The clock that the kernel dates changes with. It moves on every few milliseconds, so several changes may have one
-// time: a stamp is final only if the clock had left the time of the last change when the stamp was taken.
+// The clock that the kernel dates changes with. It advances every few milliseconds, so several changes may have the
+// same time. A stamp is final only if the clock was already past the time of the last change when the stamp was taken.
 struct ChangeTime {
     std::int64_t seconds = 0;
     std::int64_t nanoseconds = 0;
@@ -30,7 +30,7 @@ struct ChangeTime {
 [[nodiscard]] bool dates_changes(int fd, const FileStamp& stamp) noexcept;
 
 // The stamp of a file that nobody writes to any more: every later change gives it another one. Waits up to 50 ms for
-// the clock. Empty: changes cannot be told here.
+// the clock. Empty: changes of this file cannot be detected.
 [[nodiscard]] std::optional<FileStamp> final_stamp(int fd) noexcept;
 
 }  // namespace cinnabar::files

@@ -20,7 +20,7 @@
 namespace cinnabar::files {
 namespace {
 
-// vfat and exfat cannot be asked for flags.
+// vfat and exfat do not report flags, so they are recognised by their type.
 bool folds_case(int folder) noexcept {
     int flags = 0;
     if (::ioctl(folder, FS_IOC_GETFLAGS, &flags) == 0) return (flags & FS_CASEFOLD_FL) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File systems for which "a" and "A" are one name: vfat, exfat, and folders that are made so (ext4, f2fs, tmpfs).
+// File systems for which "a" and "A" are one name: vfat, exfat, and folders with the casefold flag (ext4, f2fs, tmpfs).
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -12,9 +12,10 @@ namespace cinnabar::files {
 // Whether the folder has an entry of exactly that name. Reads the whole folder, unless it finds the entry.
 [[nodiscard]] Result<bool> has_exactly(int folder, const std::string& leaf, std::string_view name);
 
-// exists: the file system takes `leaf` for an entry of the folder whose name differs by case. Whoever replaced that
-// would lose a file of another name. ok also if nothing has the name. `name`, the whole path, is for messages. Call it
-// for names that are taken: it costs two system calls, and where case is folded a look at the folder.
+// Checks that the entry that the file system finds under `leaf` has exactly that name. exists: its name differs by
+// case, so replacing it would destroy a file of another name. ok also if there is no such entry. `name`, the whole
+// path, is for messages. Call this only for names that are taken: it costs two system calls and, where case is folded,
+// reading the folder.
 [[nodiscard]] Result<void> check_case(int folder, const std::string& leaf, std::string_view name);
 
 }  // namespace cinnabar::files

@@ -97,8 +97,8 @@ class Journal {
     [[nodiscard]] Result<void> failure() const;
     [[nodiscard]] std::uint64_t blocks() const;
     [[nodiscard]] const JournalHead& head() const noexcept { return head_; }
-    // Records nothing more: the staged file is about to get its name. After that, the next file of that name may begin
-    // a journal under the same name, which remove() leaves.
+    // Ends recording, because the staged file is about to get its final name. From then on the next file of that name
+    // may begin a journal under the same name; remove() does not remove that journal.
     void finish() noexcept;
     // Removes the journal; a checkpoint that follows has no effect.
     void remove() noexcept;
@@ -132,7 +132,7 @@ class Journal {
 
     mutable std::mutex files_;  // guards the files; held during syncs and writes, whereas mutex_ is held only briefly
     std::uint64_t blocks_ = 0;  // recorded
-    // Records that were read, of the blocks from read_from_ on. Those of recorded blocks change only in cut().
+    // A cache of the records from the block read_from_ on. Only cut() changes records that were written.
     mutable std::vector<std::uint64_t> read_;
     mutable std::uint64_t read_from_ = 0;
     int sync_errno_ = 0;

@@ -30,8 +30,8 @@ bool is_within(std::string_view name, std::string_view folder) {
     return folder.empty() || name == folder || (name.starts_with(folder) && name[folder.size()] == '/');
 }
 
-// Makes an existing folder of this user as accessible to its owner as a new one. If that fails, the operations that
-// need it will fail. No link is followed: the name may belong to something else by now.
+// Gives the owner all permissions for an existing folder of this user, as for a new one. If that fails, the operations
+// that need them will fail. Follows no link, because the name may belong to something else by now.
 void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
     const UniqueFd folder(::openat(parent, leaf.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -60,7 +60,8 @@ Result<UniqueFd> Root::open_folder(std::string_view name) const {
     return fd;
 }
 
-// Opens the folder `name`, which lies in the folder `below` or is it, without following a link from there on.
+// Opens the folder `name`, which is the folder `below` or lies in it. Neither `below` nor what follows it in the path
+// may be a symbolic link.
 Result<UniqueFd> Root::open_without_links(std::string_view name, std::string_view below) const {
     if (!is_within(name, below))
         return Error{Errc::invalid_argument, "it does not lie in the folder below which no link is followed",
@@ -120,8 +121,8 @@ Result<void> Root::finish_folder(std::string_view name, const Attributes& attrib
 }
 
 // Makes something under a temporary name in the staging folder, and then renames it to `name`. `make` returns 0, or -1
-// with errno; EEXIST: another temporary name is tried. If it is gone before it has its name, it is made again: in the
-// folder of a fetch, remove_leftovers() of another one takes it for a link that a killed fetch left.
+// with errno; EEXIST: another temporary name is tried. If the entry disappears before it is renamed, it is made again:
+// in the folder of a fetch, another fetch may take it for a link that a killed fetch left (remove_leftovers()).
 template <typename Make>
 Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* unsynced, Make make) const {
     CINNABAR_TRY(auto parent, open_target(name, existing));
@@ -135,8 +136,8 @@ Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* uns
         }
         Result<void> named = check_destination(target);
         if (named) named = give_name(staging_->get(), staged, target);
-        // Also after success: rename() of one hard link over another of the same file does nothing, so the staged one
-        // remains.
+        // Removes the staged name even after success: rename() of one hard link over another of the same file does
+        // nothing, so the staged one remains.
         const bool was_gone = ::unlinkat(staging_->get(), staged.c_str(), 0) != 0 && errno == ENOENT;
         if (named) return sync_or_leave(std::move(parent), name, unsynced);
         if (!was_gone || named.code() != Errc::not_found) return named;

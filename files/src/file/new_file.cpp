@@ -163,8 +163,8 @@ Result<void> NewFile::take_name() const {
     return give_name(staging_->get(), staged_name_, target);
 }
 
-// Removes the journal last. If the process is killed before the rename, all is left that the same save needs to
-// continue. If it is killed after the rename, only the journal is left, which is of no use without a staged file. The
+// Removes the journal last. If the process is killed before the rename, everything that the same save needs to continue
+// is left. If it is killed after the rename, only the journal is left, which is of no use without a staged file. The
 // next file of that name begins with an empty staged file, and then removes the journal; if it is killed in between,
 // the journal records blocks that the empty file does not have, so nothing is resumed from it.
 Result<void> NewFile::appear() {

@@ -50,7 +50,8 @@ Result<void> give_name(int staging, const std::string& staged, const Target& tar
     const char* const leaf = target.leaf.c_str();
     if (::renameat2(staging, staged.c_str(), target.parent, leaf, RENAME_NOREPLACE) == 0) return {};
     const int why = errno;
-    // Two names that differ by case only may be under way at once, so only the rename shows that they are one.
+    // Two files whose names differ only by case may be in progress at once, so only the rename shows that the file
+    // system takes both names for one.
     if (why == EEXIST) CINNABAR_TRY_VOID(check_case(target.parent, target.leaf, target.name));
     const bool unable = why == EINVAL || why == ENOSYS;  // the file system does not support RENAME_NOREPLACE (NFS)
     if (target.existing == Existing::replace && (why == EEXIST || unable)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Temporary names of staged files, links and folders, and the rename that gives them their own.
+// Temporary names of staged files, links and folders, and the rename that gives an entry its final name.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -11,8 +11,8 @@
 
 namespace cinnabar::files {
 
-// A temporary name that nobody can guess: ".cinnabar-0123456789abcdef.part". If it exists nevertheless, the caller
-// tries another one, up to this many times.
+// make_staged_name() returns a temporary name that nobody can guess: ".cinnabar-0123456789abcdef.part". If it exists
+// nevertheless, the caller tries another one, up to staged_attempts_max times.
 inline constexpr int staged_attempts_max = 16;
 [[nodiscard]] std::string make_staged_name();
 [[nodiscard]] bool is_staged_name(std::string_view leaf) noexcept;
@@ -31,7 +31,7 @@ struct Target {
 [[nodiscard]] Result<void> check_destination(const Target& target);
 
 // Renames the staged entry into place; does not sync. exists: the name was taken meanwhile, and Existing::keep was
-// given; or check_case().
+// given. Also the errors of check_case().
 [[nodiscard]] Result<void> give_name(int staging, const std::string& staged, const Target& target);
 [[nodiscard]] Result<void> sync_folder(int folder, std::string_view name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A resumable file that is open: uses what an earlier save left, and leaves remains itself. staging.cpp finds and locks
-// remains.
+// The functions of NewFile for resumable files: they use the remains of an earlier save, and leave remains for a later
+// one. staging.cpp finds and locks remains.
 #include "file/arriving_sum.hpp"
 #include "file/checksum.hpp"
 #include "file/dated.hpp"
@@ -93,7 +93,8 @@ Result<bool> NewFile::find_block(std::uint64_t offset, Bytes to, std::uint64_t c
     return read_block(offset, to) == checksum;
 }
 
-// The journal has the same checksum, or all from `offset` on was cut off: so the claimed one decides.
+// After use_other_than(), either the journal has `checksum` for this block, or nothing is left from `offset` on. So it
+// is enough to compare the content of the block with `checksum`.
 Result<bool> NewFile::verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum, Bytes scratch,
                                    ArrivingSum& sum) {
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
@@ -119,7 +120,7 @@ std::shared_ptr<Journal> NewFile::due_journal() {
     return journal_ && journal_->is_due(journal_interval_) ? journal_ : nullptr;
 }
 
-// What `left` is told may not be read again before it is used, so all of it has to be on disk.
+// The next save may use the part that is reported to `left` without reading it again, so all of it has to be on disk.
 void NewFile::park(const Left& left) noexcept {
     if (!journal_ || staged_name_.empty()) return discard();
     journal_->checkpoint();

@@ -104,8 +104,8 @@ Root::~Root() {
         (void)::unlinkat(directory_->get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
 }
 
-// Links inside the root may lead to the staging folder, which check_name() rejects only by name, and to other file
-// systems.
+// Refuses what a link inside the root may lead to: the staging folder, which check_name() rejects only by name, and
+// other file systems.
 Result<void> Root::check_served(int fd, std::string_view name) const {
     struct stat status {};
     if (::fstat(fd, &status) != 0) return file_error(errno, "cannot look at the folder", name);

@@ -18,7 +18,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Hundreds of steps of the clock that dates changes, so that small steps back of that clock do no harm.
+// Hundreds of times the resolution of the clock that dates changes, so that it does no harm if that clock goes back a
+// little.
 constexpr std::int64_t rest_seconds = 2;
 
 }  // namespace
@@ -55,7 +56,7 @@ bool SourceFile::is_hole(std::uint64_t offset, std::uint64_t bytes) const noexce
     return static_cast<std::uint64_t>(content) >= offset + bytes;
 }
 
-// A file that has no other hole has one at its end.
+// lseek reports the end of the file as a hole if there is no other one.
 bool SourceFile::has_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     const off_t hole = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_HOLE);
     return hole >= 0 && static_cast<std::uint64_t>(hole) < offset + bytes;

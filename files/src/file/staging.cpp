@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks, lists and removes remains, and opens the staged file from which a save goes on, or a new one.
+// Locks, lists and removes remains, and opens the staged file from which a save resumes, or a new one.
 #include "file/staging.hpp"
 
 #include "file/dated.hpp"
@@ -106,7 +106,7 @@ Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
 }
 
 // nullopt: the staged file exists but must not be used. Empty descriptor: it does not exist. Waits for a locked file
-// only with `alone`, and only if its journal has the same name.
+// only with `alone`, and only if its journal is of a file with the name in `head`.
 std::optional<UniqueFd> open_own_part(int staging, const StagedNames& names, const JournalHead& head, bool alone) {
     UniqueFd fd(::openat(staging, names.part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) return fd;
@@ -158,7 +158,8 @@ bool can_be_gone_on_with(int staging, const std::string& part) {
     return summary && summary->blocks > 0 && staged_names_of(summary->head.name).part == part;
 }
 
-// An empty staged file cannot be resumed, whatever its journal says: a killed remove_left_journal() left it.
+// An empty staged file cannot be resumed, whatever its journal says: it is left by a process that was killed in
+// remove_left_journal().
 bool remove_left_part(int folder, const std::string& part) {
     const auto locked = lock_remains(folder, part);
     struct stat status {};
@@ -166,8 +167,8 @@ bool remove_left_part(int folder, const std::string& part) {
            sweep_pair(folder, part);
 }
 
-// A staged link gets its name a moment after it was made, and cannot be locked: that of a fetch in progress is removed
-// as well, which then makes another one (Root::stage). A hard link of a file that somebody works on is left.
+// A staged link cannot be locked, so this may also remove one that a fetch in progress is about to rename; that fetch
+// then makes another one (Root::stage). A hard link to a file that somebody works on is not removed.
 bool remove_left_link(int folder, const std::string& part) {
     struct stat status {};
     if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != ::geteuid())
@@ -178,9 +179,10 @@ bool remove_left_link(int folder, const std::string& part) {
     return locked && !can_be_gone_on_with(folder, part) && ::unlinkat(folder, part.c_str(), 0) == 0;
 }
 
-// Removes the journal if its staged file is gone: a journal is made only after its staged file, so no fetch has just
-// begun this one. Until it is removed, this function occupies the name of the staged file, so that no fetch begins a
-// journal of this name; a fetch that wants to is staged under another name.
+// Removes the journal if its staged file is gone. A journal is made only after its staged file, so such a journal does
+// not belong to a fetch that has just begun. While it removes the journal, this function occupies the name of the
+// staged file, so that no fetch begins a journal of this name: a fetch that finds the name occupied stages its file
+// under another one.
 bool remove_left_journal(int folder, const std::string& journal) {
     const auto part = journal.substr(0, journal.size() - journal_end.size()).append(part_end);
     struct stat status {};
@@ -279,7 +281,7 @@ bool hold_staged(int folder, const std::string& name, int fd) {
 }
 
 std::uint32_t remove_leftovers(const UniqueFd& folder) {
-    std::set<std::string> names;  // journals before their staged files
+    std::set<std::string> names;  // sorted, so that a journal comes before its staged file
     (void)read_names(folder, 0, {}, [&](std::string_view leaf, std::uint64_t) {
         if (is_unfinished_name(leaf)) names.emplace(leaf);
         return true;

@@ -32,7 +32,7 @@ struct Part {
     std::shared_ptr<Journal> journal;
     std::uint64_t kept_bytes = 0;  // bytes recorded in the journal
     std::string name;
-    FileStamp found = {};  // of the staged file, before it was opened; of a new one without meaning
+    FileStamp found = {};  // state of the staged file before it was opened; meaningless for a new one
 };
 // Opens the staged file for `head`, or begins it. nullopt: somebody else is working on it or occupies its name, so the
 // file must be staged under another name. `alone`: the folder belongs to this process; if another task is still working

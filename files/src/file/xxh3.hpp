@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 64-bit XXH3 by the widest instructions that the processor has, where xxHash was built to choose them: its plain
-// functions use those that every processor of the architecture has. The values are the same.
+// 64-bit XXH3 with the widest vector instructions of this processor, where xxHash can choose them at run time. Its
+// plain functions use only instructions that every processor of the architecture has. The checksums are the same.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

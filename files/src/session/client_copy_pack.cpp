@@ -22,8 +22,8 @@ Error copied_alone() { return {Errc::again, "it is copied by itself"}; }
 
 void ClientSession::CopyingPack::choose() {
     std::uint64_t left = std::min(client.window_bytes_, to.window_bytes_);
-    std::size_t text = 0;        // of the names here
-    std::size_t text_there = 0;  // of those at the destination
+    std::size_t text = 0;        // bytes of the names at the source
+    std::size_t text_there = 0;  // bytes of the names at the destination
     for (std::size_t i = 0; i < files.size() && numbers.size() < pack_files_max; ++i) {
         const auto& file = files[i];
         const auto name = file.name.size();

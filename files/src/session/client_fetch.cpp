@@ -49,8 +49,8 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_windows();
     [[nodiscard]] hl::Task<void> receive_lane();
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
-    // Offers the server the bytes that an interrupted attempt left; otherwise those of the older version; in a sparse
-    // file, zeros where there are neither.
+    // Offers the server the bytes that an interrupted attempt left. Where there are none, offers those of the older
+    // version or, past its end in a sparse file, zeros.
     void offer(ReadIn& read, Bytes content) const;
     // Writes the received bytes. Does not rewrite bytes that remain from an earlier attempt, unless those remains turn
     // out to belong to another file.
@@ -213,8 +213,9 @@ void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {
     }
 }
 
-// Blocks that are damaged on this disk were not offered. They are written even if the server did not send them, because
-// the older version has them or they are all zeros.
+// Writes the window unless the server has confirmed the bytes that an interrupted attempt left. If those bytes were
+// damaged, they were not offered, and the window is written even if the server sent nothing: its content then comes
+// from the older version, or is all zeros.
 Result<void> ClientSession::Receiving::take_in(const ReadIn& read, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
         sum.update_zeros(content.size());

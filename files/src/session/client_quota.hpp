@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Quotas per client, however often it connects: how much it saves while the server runs, and its data rate. A client is
-// identified by its proven identity (tcps, ofis), otherwise by the user that the kernel reports (shm), otherwise by its
-// host: an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop only.
+// identified by its proven identity (tcps, ofis, verbss), otherwise by the user that the kernel reports (shm),
+// otherwise by its host: an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop only.
 #pragma once
 
 #include "session/rate.hpp"

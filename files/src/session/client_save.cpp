@@ -19,7 +19,7 @@ namespace cinnabar::files {
 
 namespace {
 
-// Whether the answer to an open call can be right about what is proven.
+// Whether proven_bytes in the answer to an open call is plausible.
 bool may_be_proven(const OpenIn& open, const OpenOut& opened, std::uint64_t window_bytes) noexcept {
     const std::uint64_t proven = opened.proven_bytes;
     if (proven == 0) return true;
@@ -40,7 +40,7 @@ struct ClientSession::Sending {
     Share share;
     std::uint64_t resumed_bytes;             // bytes that the server already had, as it claims
     std::uint64_t basis_bytes;               // the same, from an older version
-    std::uint64_t proven_bytes;              // of resumed_bytes: need not be read
+    std::uint64_t proven_bytes;              // how many of resumed_bytes need not be read
     std::uint64_t had_bytes = proven_bytes;  // bytes that the server had and did not need again
     std::uint64_t sent_bytes = 0;
     Sequence reading{};
@@ -63,15 +63,15 @@ struct ClientSession::Sending {
         share.close(why);
     }
 
-    // Windows that the server has, as it said, by their checksums.
+    // Windows that the server says it has, and their checksums.
     struct Claim {
         ClaimIn in;
         std::vector<Checksum> sums;  // `sum` before each of these windows, and after the last one
     };
-    // Claims the windows that the server has, up to the first one that it turns out not to have.
+    // Claims the windows that the server says it has, until it turns out not to have one.
     [[nodiscard]] hl::Task<Result<void>> claim_windows();
-    // Reads the next windows to be claimed. `before`: the sum of what was read up to `offset`. Ends early with
-    // claims_end.
+    // Reads the next windows to be claimed. `before`: the sum of what was read up to `offset`. Ends early if claims_end
+    // is set.
     [[nodiscard]] hl::Task<Result<Claim>> read_claim(std::uint64_t offset, Checksum before);
     // Adds a window to the claim.
     [[nodiscard]] Result<void> sum_claimed(Claim& claim, std::uint64_t offset, Bytes scratch) const;
@@ -214,8 +214,8 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
-// While the server compares the windows of one claim, the next ones are read. The turn to read is kept all the time:
-// the sum of the file goes back to the first window that the server does not have, which is then read again.
+// Reads the next windows while the server compares those of one claim. Keeps the turn to read throughout, because in
+// the end the sum of the file is set back to the first window that the server does not have, which is then read again.
 hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
     const Errc turn = co_await reading.reach(next);
     if (turn == Errc::invalid_argument)
@@ -254,7 +254,7 @@ hl::Task<Result<ClientSession::Sending::Claim>> ClientSession::Sending::read_cla
     if (!buffer) co_return std::move(buffer).error();
     const Bytes scratch = buffer->bytes().first(std::min(buffer->bytes().size(), claimed_piece_bytes));
     const std::uint64_t end = std::min(resumed_bytes, source.bytes());
-    // One by one: other files can use the disk in between, and a command that is interrupted waits for one only.
+    // One by one: other files can use the disk in between, and a command that is interrupted waits for one window only.
     while (offset < end && claim.in.checksums.size() < claimed_windows_max && !claims_end) {
         Result<void> got =
             co_await client.disk_.run([this, &claim, offset, scratch] { return sum_claimed(claim, offset, scratch); });
@@ -293,7 +293,7 @@ hl::Task<Result<std::uint32_t>> ClientSession::Sending::send_claim(ClaimIn& in) 
 }
 
 hl::Task<Result<void>> ClientSession::Sending::send_windows() {
-    // Of a sparse file holes are not read, so its windows are offered one by one.
+    // The holes of a sparse file are not read, so its windows are offered one by one.
     if (resumed_bytes > proven_bytes && mode.checked && !source.sparse()) {
         Result<void> claimed = co_await claim_windows();
         if (!claimed) co_return claimed;
@@ -344,7 +344,7 @@ hl::Task<Result<ClientSession::Sending::Holes>> ClientSession::Sending::pass_hol
         if (mode.checked) window.so_far = sum.digest();
         return Holes::all;
     });
-    // if not all is a hole: the task that reads the window takes the turn again
+    // Unless the whole window is a hole, leaves the turn at `offset` to the task that reads the window.
     reading.advance(holes == Holes::all ? offset + bytes : offset);
     if (holes != Holes::all) co_return holes;
     window.file = file;

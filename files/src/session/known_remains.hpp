@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server knows of the remains that its own clients left since it started: how much of them it has compared with
-// the client's checksums when it arrived, and how the staged file looked when it was left. As long as nothing has
-// changed since, on either side, the bytes need not be read again; Upload::use_known decides how many these are. Only
-// in memory: after a restart nothing is known. Any thread.
+// What a server knows of the remains that its clients have left since it started: how many bytes it compared with the
+// client's checksums when they arrived, and the state of the staged file when it was left. As long as nothing changes
+// on either side, these bytes need not be read again; Upload::use_known decides how many of them count. Kept in memory
+// only: after a restart nothing is known. Any thread.
 #pragma once
 
 #include "file/checksum.hpp"
@@ -25,8 +25,8 @@ class KnownRemains {
         std::uint64_t bytes = 0;  // from the beginning of the file
         Checksum sum;             // of these bytes
     };
-    // Who sends, and from which file. A mark alone proves nothing: others can come to know it, and leave something else
-    // under it.
+    // The client, and the mark of its source file. A mark alone proves nothing: another client that learns it could
+    // leave other data under it.
     struct Sender {
         std::string client;  // client_name()
         SourceMark source{};

@@ -87,8 +87,8 @@ class Logins {
         std::shared_ptr<Session> session;
         TimeUs until;  // when the hold call must have arrived
     };
-    // Whether the client must prove the key. Not if the transport has proven the client's identity (tcps, ofis); then
-    // the calls are not signed either.
+    // Whether the client must prove the key. A client whose identity the transport has proven (tcps, ofis, verbss) need
+    // not, and its calls are not signed either.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;

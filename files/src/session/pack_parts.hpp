@@ -14,8 +14,8 @@ namespace cinnabar::files {
 // Handles the files of a pack from `begin` to before `end`. Must not throw.
 using PackWork = std::function<void(std::size_t begin, std::size_t end)>;
 
-// Calls `work` on disk threads, for parts that together are all `files` files; parts run at the same time. Ends when
-// all have ended. `disk` and `work` must live until then.
+// Divides `files` files into parts, and calls `work` for each part on a disk thread, for several parts at the same
+// time. Ends when all parts have ended. `disk` and `work` must live until then.
 [[nodiscard]] hl::Task<void> run_in_parts(Disk& disk, std::size_t files, const PackWork& work);
 
 }  // namespace cinnabar::files

@@ -94,16 +94,17 @@ struct OpenIn {
 };
 struct OpenOut {
     std::uint64_t file = 0;  // identifies the file in later calls
-    // The number of bytes that the server has, from the beginning, of an interrupted save: whole windows, or the whole
-    // file. The client claims these windows, or lends them with their checksums, even if it pushes the later ones; the
-    // server pulls only those that differ.
+    // The number of bytes, from the beginning of the file, that the server kept of an interrupted save: whole windows,
+    // or the whole file. The client claims these windows, or lends them with their checksums, even if it pushes the
+    // later ones; the server pulls only those that differ.
     std::uint64_t resumed_bytes = 0;
     // Size of the existing file of this name. The client lends windows below this size, too, and sends the checksums of
     // their blocks; the server pulls only the blocks that differ.
     std::uint64_t basis_bytes = 0;
-    // Of resumed_bytes, whole windows from the beginning that this server has compared with this client's checksums
-    // when they arrived from the same source, in the same state, and that nobody has changed since. They count as
-    // received: the client begins behind them, and all checksums that it sends from then on begin there, too.
+    // How many of resumed_bytes need not be read again: whole windows, from the beginning of the file, that this server
+    // compared with this client's checksums when they arrived. Neither the source nor the staged file has changed
+    // since. These bytes count as received: the client sends only what follows them, and its checksums of the file
+    // begin there, too.
     std::uint64_t proven_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
@@ -119,7 +120,7 @@ struct WindowIn {
     // zeros. May be empty.
     std::vector<std::uint64_t> blocks;
     // XXH3 of the file from proven_bytes to the end of this window, if the client knows it. The server compares it with
-    // what it has before it writes the window.
+    // the checksum of its own data before it writes the window.
     std::optional<std::uint64_t> so_far;
     hl::Bulk window;  // readable
 };
@@ -129,8 +130,8 @@ struct WindowOut {
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
 
-// Sends the checksums of windows that the server has of an interrupted save, without their bytes. One call of a file at
-// a time, before its first window call: the claimed windows begin where the last claim ended.
+// Sends the checksums, without the bytes, of windows that the server kept of an interrupted save. A file has one such
+// call at a time, and only before its first window call; each claim begins where the previous one ended.
 inline constexpr std::size_t claimed_windows_max = 16;
 // A claim is read in pieces that stay in the cache of the processor while they are hashed.
 inline constexpr std::size_t claimed_piece_bytes = 128u << 10;
@@ -197,8 +198,8 @@ struct PackIn {
     bool checked = true;
     Sync sync = Sync::batch;
     hl::Bulk window;  // readable; of the total size of the files
-    // If another server lends the window: a number that the client has chosen, with which a `pulled` call tells it that
-    // the window is no longer used. 0: the client is told only by the answer to this call.
+    // If another server lends the window: a number, chosen by the client, with which a `pulled` call tells the client
+    // that the window is no longer used. 0: only the answer to this call tells the client.
     std::uint64_t pulled = 0;
 };
 struct PackedOutcome {
@@ -362,7 +363,8 @@ struct LookOut {
 };
 inline constexpr hl::Rpc<LookOut(LookIn)> look_rpc{"cinnabar.save.look"};
 
-// Where a name may have symbolic links: anywhere, or nowhere below a folder that it lies in.
+// Where the path of a name may contain symbolic links: anywhere, or only above the folder `below`, which contains the
+// name.
 struct LinkLimit {
     bool limited = false;
     std::string below;  // if limited; empty: the root
@@ -457,7 +459,7 @@ inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
 inline constexpr std::uint64_t resumed_windows_min = 4;
 
 // Deadlines of the client's calls. A commit waits until the server's disk has written its cache. A step of a sum has
-// the same deadline, so that a disk that takes minutes for one window is waited for.
+// the same deadline, so that the client waits even for a disk that takes minutes for one window.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
 inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
 // At the server: a client that stops within a window keeps the buffer no longer than this, even if its deadline is
@@ -467,7 +469,7 @@ inline constexpr std::chrono::microseconds window_deadline = std::chrono::second
 // At the server: a window that the client's rate limit would delay longer than this is refused, because the client
 // might no longer be waiting when it is moved (window_deadline).
 inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
-// At the server: a claim begins no other window after this time.
+// At the server: a claim call does not begin another window after this time.
 inline constexpr std::chrono::microseconds claim_step = std::chrono::seconds(5);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds take_deadline = std::chrono::seconds(30);

@@ -21,14 +21,15 @@ class ReadPack {
     ReadPack(const Root& root, const std::vector<WantedFile>& files, const ExtendedKinds& extended,
              std::size_t text_bytes = pack_text_bytes_max);
 
-    // Answers for a file with `why`; it is not read.
+    // Sets the answer for a file to the error `why`; the file is not read.
     void refuse(std::size_t file, const Error& why);
     // Reads the files from `begin` to before `end`, each into its place in `window`, which has pack_bytes() bytes. Any
     // thread; call it once for each file.
     void read(std::size_t begin, std::size_t end, Bytes window);
     // The parts of the window that were read. The others may contain data of other clients.
     [[nodiscard]] std::vector<ByteRange> ranges() const;
-    // Answers for sparse files that have been read with `again`: the caller does not move them here.
+    // Sets the answer for each sparse file that was read to the error `again`, for a caller that does not move sparse
+    // files in packs.
     void leave_out_sparse();
     // Moves the parts of the window that were read to its beginning, one after another; returns their total size.
     [[nodiscard]] std::size_t close_gaps(Bytes window) const;

@@ -16,8 +16,8 @@ namespace cinnabar::files {
 // As from_remote(), for a call while a file is in progress: `refused` becomes peer_lost, since the server was reachable
 // before.
 [[nodiscard]] Error in_the_middle(Error error);
-// Whether the error is of the connection, the caller, or a server that has no room for the call, so that nothing is
-// known about the file.
+// Whether the error comes from the connection, the caller, or a server that has no room for the call, and so says
+// nothing about the file.
 [[nodiscard]] bool leaves_unknown(Errc code) noexcept;
 
 }  // namespace cinnabar::files

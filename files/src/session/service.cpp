@@ -90,8 +90,8 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
       logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max}) {}
 
-// Begins with the last call of a session and ends with the first one, since clients may be connected already: one whose
-// hello is answered finds all other calls.
+// Serves the calls of a session in reverse order, since clients may be connected already: a client whose hello is
+// answered then finds all other calls served.
 Result<void> Service::serve_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(serve_files_on(node));
     CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));

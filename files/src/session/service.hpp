@@ -171,8 +171,8 @@ class Service {
                                                    hl::NodeRef node) const;
     // Attaches the session to the account of its client. overloaded: there are too many accounts.
     [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
-    // Waits until the client's rate limit allows `bytes` more; meanwhile counts in `paced`. overloaded: the wait would
-    // exceed the call's deadline (rate_wait_max).
+    // Waits until the client's rate limit allows `bytes` more; `paced` counts the calls that wait. overloaded: the wait
+    // would exceed the call's deadline (rate_wait_max).
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node, unsigned& paced) const;
     // Opens the existing file of that name, if there is one and the client may compare with it.
@@ -187,7 +187,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
     // Whether the server may connect to another server and pull a window of the file `name` from there. `owner`: the
-    // server that lends the file's earlier windows, empty if there are none; set to the one that lends this one.
+    // server that lends the file's earlier windows, empty if there are none; set to the server that lends this window.
     [[nodiscard]] Result<void> may_follow(const Session& session, std::string_view name, std::uint64_t bytes,
                                           const hl::Bulk& window, na::Addr& owner) const;
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);

@@ -11,8 +11,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Clients that have proven a key, or that run as this process's user according to the kernel. The address of the other
-// server is only the client's claim.
+// Whether the client may name a server to connect to: it must have proven a key, or run as this process's user
+// according to the kernel, because the address of the other server is only the client's claim.
 bool may_name_servers(const Session& session) {
     const auto process = session.source.process();
     return session.proven || (process && process->uid == ::geteuid());

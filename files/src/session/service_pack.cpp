@@ -101,7 +101,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
             any = true;
         }
     }
-    if (!any) {  // nor does the server connect to the one that lends them
+    if (!any) {  // does not connect to the lending server either
         tell_of_pack(hooks_, *request, out, request.source());
         co_return out;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By its mark a server recognises, when a save is repeated, that the client has the same file in the same state as
-// before. The mark tells the server nothing else.
+// The mark of a source file lets a server recognise, when a save is repeated, that the client has the same file in the
+// same state as before. The mark tells the server nothing else.
 #pragma once
 
 #include <cinnabar/files/source_file.hpp>
@@ -11,11 +11,12 @@
 
 namespace cinnabar::files {
 
-// HMAC-SHA256 of the file's stamp, the server and the name there, with a number that this host chose at its last start.
-// So a server can use a mark nowhere else, and does not see which of its names have one source. All zeros: no mark.
+// HMAC-SHA256 of the file's stamp, the server and the name there, with a number that this host chose at its last start
+// as the key. So a server can use a mark nowhere else, and does not see which of its names have the same source. All
+// zeros: no mark.
 using SourceMark = std::array<std::uint8_t, 32>;
 
-// `server`: its address, as it was dialled. No mark if changes of the file cannot be told.
+// `server`: its address, as it was dialled. No mark if changes of the file cannot be detected.
 [[nodiscard]] SourceMark mark_of(const SourceFile& source, std::string_view server, std::string_view name);
 
 }  // namespace cinnabar::files

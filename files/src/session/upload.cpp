@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares each window of a file that arrives with the remains or with the older version, pulls what is missing or lets
+// Compares each window of an arriving file with the remains or with the older version, pulls what is missing or lets
 // the client push it, and hashes and writes the windows in file order.
 #include "session/upload.hpp"
 
@@ -73,7 +73,7 @@ Upload::~Upload() {
 // The remains are kept after the end of a session or on a full disk. Nothing is kept if the data was wrong.
 bool Upload::keeps() const noexcept { return !given_up_ && (!failure_ || may_resume_after(failure_->code)); }
 
-// The sum may be further than the position of writing_, if the file was closed while a claim was being compared.
+// sum_ may cover more than the position of writing_ if the file was closed while a claim was being compared.
 std::optional<KnownRemains::Part> Upload::known_part() {
     if (!known_ || !compared_ || sum_.bytes() == 0) return std::nullopt;
     return KnownRemains::Part{sum_.bytes(), Checksum(sum_.whole())};
@@ -280,8 +280,8 @@ hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in) {
     co_return WindowOut{*had};
 }
 
-// Compares in file order: find_block() drops the remains from the first window on whose recorded checksum is not the
-// client's.
+// Compares in file order: if the recorded checksum of a window is not the client's, find_block() drops the remains from
+// that window on.
 hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
     const std::uint64_t offset = in.offset;
     Result<Buffer> buffer = co_await take(offset, in.window.size());

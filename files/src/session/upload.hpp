@@ -54,14 +54,14 @@ class Upload {
     // Reads windows that remain from an interrupted save, and compares them with the checksums. Returns how many, from
     // the first one on, are as claimed; these count as received. Errors as of receive().
     [[nodiscard]] hl::Task<Result<ClaimOut>> claim(const ClaimIn& in);
-    // A window of a sparse file that is a hole.
+    // Receives a window of a sparse file that is a hole.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(const WindowIn& in);
     // Grants the client a buffer by calling `ask`. The client writes the window into it and then notifies `node` with
     // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors as of receive().
     using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
     [[nodiscard]] hl::Task<Result<void>> grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
                                                const Ask& ask);
-    // Verifies the checksum, which is of the file from proven_bytes() on, syncs the file and renames it into place.
+    // Verifies the checksum, which covers the file from proven_bytes() on, syncs the file and renames it into place.
     // invalid_argument: windows are missing. bad_checksum. Also the errors of NewFile::commit(). `before_naming` must
     // live until the task ends.
     [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming = {},
@@ -86,7 +86,7 @@ class Upload {
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<ClaimOut>> verify(const ClaimIn& in);
     // Fills the buffer with the window: blocks that the older version has are read from it, blocks of zeros of a sparse
-    // file are made, the others are pulled. Returns the number of bytes that were not pulled.
+    // file are filled in, the others are pulled. Returns the number of bytes that were not pulled.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
     [[nodiscard]] std::vector<ByteRange> take_from_basis(const WindowIn& in, Bytes content) const;
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
@@ -96,12 +96,13 @@ class Upload {
     // Awaits a buffer for the window, in file order.
     [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
     // `so_far`: the client's checksum of the file from proven_bytes() to the end of the window, if it sent one.
-    // bad_checksum: the data that has arrived has another one, and the window is not written.
+    // bad_checksum: the data that has arrived has another checksum, and the window is not written.
     using SoFar = std::optional<std::uint64_t>;
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content, SoFar so_far);
     // Requires: the caller has the turn for `offset` (writing_).
     [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content, SoFar so_far);
-    // On a disk thread. Compares `sum`, which has the window in it; once the window is written, keep_sum() is called.
+    // Runs on a disk thread. Compares `sum`, which includes the window, with `so_far`. The caller calls keep_sum() when
+    // the window is written.
     [[nodiscard]] static Result<void> compare_sum(const ArrivingSum& sum, SoFar so_far);
     void keep_sum(ArrivingSum sum, SoFar so_far) noexcept;
     // What is known of the remains that this object leaves. Empty: nothing.

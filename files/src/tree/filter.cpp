@@ -14,7 +14,7 @@ struct NamedClass {
     std::string_view name;
     bool (*has)(unsigned char c);
 };
-// Of ASCII characters only: take_named() rejects others, whatever the locale.
+// These classes contain ASCII characters only: take_named() rejects others, whatever the locale.
 constexpr std::array<NamedClass, 12> named_classes{{
     {"alnum", [](unsigned char c) { return std::isalnum(c) != 0; }},
     {"alpha", [](unsigned char c) { return std::isalpha(c) != 0; }},
@@ -56,8 +56,8 @@ bool take_element(std::string_view& elements, unsigned char c) {
     return low <= c && c <= high;
 }
 
-// Matches a character class such as "[a-z]" at the beginning of `pattern`: whether it contains `c`, and the rest of the
-// pattern. nullopt: the bracket is not closed, so it is an ordinary character.
+// Matches `c` against a character class such as "[a-z]" at the beginning of `pattern`. Returns whether the class
+// contains `c`, and the rest of the pattern. nullopt: the bracket is not closed, so it is an ordinary character.
 struct ClassMatch {
     bool has = false;
     std::string_view rest;

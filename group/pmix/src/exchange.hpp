@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of addresses by PMIx, for addresses that the caller has as text: exchange_by_pmix() is for a node.
+// The exchange of addresses by PMIx. The caller passes its address as text; exchange_by_pmix() takes it from a node.
 #pragma once
 
 #include <cinnabar/group/pmix.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides that a member is gone: one that was suspected for too long has died, or has left if it was said to leave; and
-// one that this member's program excludes.
+// Decides that a member is gone: one that was suspected for too long has died, or has left if others said so. Also
+// excludes a member at the request of this member's program.
 #include "swim/swim.hpp"
 
 #include <vector>

@@ -35,7 +35,7 @@ class GoneRanks {
         for (auto& [rank, since] : since_) since += until - from;
         not_before_us_ = until + static_cast<TimeUs>(hold.count());
     }
-    // Of the ranks from `first` on that have been gone for long enough, the one that has been gone for longest;
+    // Returns the rank that has been gone for longest, among those from `first` on that have been gone for long enough;
     // no_rank: there is none.
     [[nodiscard]] Rank longest(Rank first, TimeUs now) const noexcept {
         if (now < not_before_us_) return no_rank;

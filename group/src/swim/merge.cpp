@@ -17,9 +17,9 @@ constexpr std::uint32_t incarnation_step_max = 1024;
 constexpr Rank gap_max = 1024;  // ranks are assigned in order
 
 // Whether the claim is about a later life of the rank than the known one: a higher incarnation, or the same incarnation
-// and a higher number of the process, which decides between two that began it at once. The rank of a member that is
-// present here does not go to another process, unless that has the same address, which shows that the earlier process
-// is gone.
+// and a higher process number, which decides between two processes that began the same incarnation at once. The rank of
+// a member that is present here does not go to another process, unless that process has the same address, which shows
+// that the earlier process is gone.
 bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     const bool later = claim.incarnation > known.incarnation ||
                        (claim.incarnation == known.incarnation && claim.process > known.process);
@@ -27,7 +27,7 @@ bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     return claim.profile && known.profile && claim.profile->address == known.profile->address;
 }
 
-// Whether the claim is about a process to which the rank of a member that is present here was given.
+// Whether the claim says that another process has got the rank of a member that is present here.
 bool is_of_later_holder(const Claim& claim, const Entry& known) noexcept {
     return known.present() && holder_of(claim.incarnation) > holder_of(known.incarnation) &&
            !is_of_later_life(claim, known);
@@ -53,8 +53,8 @@ bool Swim::plausible(const Claim& claim, Source source) const noexcept {
 void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (!plausible(claim, source)) return;
     if (claim.rank == self_.rank) return about_self(claim, now);
-    // The holder that this member knows has left, or was cut off. It gets the shortest time to refute that, because an
-    // answer that another member gets under the same rank says nothing about this holder.
+    // The holder of the rank that is known here has left, or was cut off. It gets the shortest time to refute that,
+    // because an answer that another member gets under the same rank says nothing about this holder.
     if (gone_.gives_again() && is_of_later_holder(claim, table_.at(claim.rank)))
         return suspect(claim.rank, claim.by == claim.rank ? no_rank : claim.by, ~0u, now);  // not this one's own leave
     const Stamp before = table_.stamp();
@@ -63,7 +63,7 @@ void Swim::merge(const Claim& claim, Source source, TimeUs now) {
             merge_present(claim);
             break;
         case State::suspect:
-            // A suspicion that was begun before the refutation is over, and so is what was said of a leave.
+            // The refutation ends any suspicion that was begun before it, and what was said about a leave.
             if (source == Source::joining || is_refuted_by(claim, table_.at(claim.rank))) merge_present(claim);
             merge_suspect(claim, now);
             break;
@@ -149,8 +149,9 @@ void Swim::about_self(const Claim& claim, TimeUs now) {
     if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
 }
 
-// Takes the incarnation after `incarnation`; after incarnation_max there is none. Where ranks are given again, one that
-// belongs to a later holder is not taken: this process was gone for so long that its rank was given away.
+// Takes the incarnation after `incarnation`; after incarnation_max there is none. Where ranks are given again, does not
+// take an incarnation that belongs to a later holder: this process was then gone for so long that its rank was given
+// away.
 void Swim::outbid(std::uint32_t incarnation) {
     const bool given_away =
         gone_.gives_again() && !self_.owns_rank && holder_of(incarnation + 1) != holder_of(self_.incarnation);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RelayedPings: pings that this member has sent on behalf of others that got no answer themselves. Limited per origin,
-// so that a member cannot request any number.
+// so that no member can request an unlimited number.
 #pragma once
 
 #include "swim/claim.hpp"

@@ -9,8 +9,9 @@
 
 namespace cinnabar::group {
 
-// What others say of a leave may be a lie, as what they say of a death, so the member has time to refute it. It is
-// suspected by itself, so that all who hear of the suspicion know how it ends.
+// What others say about a leave may be a lie, like what they say about a death, so the member has time to refute it.
+// The claim about a leave names the member itself as the one that suspects it, so that all who hear of the suspicion
+// know how it ends.
 void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     Entry entry = table_.at(rank);
     if (entry.state == State::suspect) {

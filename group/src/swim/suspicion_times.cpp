@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps since when the time of each suspect runs and who has confirmed the suspicion, and computes from these when the
-// time is over.
+// Keeps for each suspect since when its time runs and who has confirmed the suspicion, and computes when the time is
+// over.
 #include "swim/suspicion_times.hpp"
 
 #include <algorithm>

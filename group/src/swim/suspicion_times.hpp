@@ -32,8 +32,8 @@ class CINNABAR_API SuspicionTimes {
     bool confirm(Rank rank, Rank by);
     // Sets the shortest time, as if all had confirmed.
     void hasten(Rank rank);
-    // The suspect is said to have left: when its time is over, it has left, and is not dead. True if that was not said
-    // before.
+    // Notes that others say that the suspect has left: when its time is over, it counts as left, not as dead. True if
+    // nobody had said so before.
     bool note_leave(Rank rank);
     [[nodiscard]] bool leaves(Rank rank) const;
     void end(Rank rank) { suspects_.erase(rank); }

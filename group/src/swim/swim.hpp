@@ -37,7 +37,7 @@ class CINNABAR_API Swim {
         bool owns_rank = false;
         // The group starts together: all members begin with this one in their tables, so it does not announce itself.
         bool known_to_all = false;
-        Microseconds quiet{0};  // for so long after the start it probes nobody
+        Microseconds quiet{0};  // how long after the start it probes nobody
     };
     using Outbox = std::vector<Message>;
 
@@ -78,8 +78,8 @@ class CINNABAR_API Swim {
     // Returns the changes since the last call.
     [[nodiscard]] std::vector<Change> take_changes() { return changes_.take(); }
 
-    // The rank for a new member: the one that has been gone for longest, if it may be given again and is not below
-    // `first`; otherwise the next that was never assigned; no_rank if all were.
+    // Returns the rank for a new member: the rank that has been gone for longest, if it may be given again and is not
+    // below `first`; otherwise the next rank that was never assigned; no_rank if all were assigned.
     [[nodiscard]] Rank free_rank(Rank first, TimeUs now);
 
   private:

@@ -56,7 +56,7 @@ void Table::share() {
     all->reserve(end_);
     for (Rank rank = 0; rank < end_; ++rank) all->push_back(at(rank));
     shared_ = std::move(all);
-    // Each copy of this table has a copy of what is left here: clear() would leave the buckets of all entries.
+    // Each copy of this table copies what is left in it, and clear() would leave the buckets of all entries.
     own_ = std::unordered_map<Rank, Entry>();
     changes_.clear();
 }

@@ -37,7 +37,7 @@ class CINNABAR_API Table {
     // Returns an unknown entry if there is none.
     [[nodiscard]] const Entry& at(Rank rank) const noexcept;
     void put(Rank rank, Entry entry);
-    // Moves the changes into the part that copies of this table share. Nobody knows its earlier views, so
+    // Moves this table's changes into the part that its copies share. Nobody knows the earlier views of this table, so
     // changed_since() is empty for them.
     void share();
 

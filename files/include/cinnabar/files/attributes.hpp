@@ -26,8 +26,8 @@ struct Attributes {
     std::vector<ExtendedAttribute> extended;
 };
 
-// Which extended attributes are transferred: user.* and POSIX ACLs. No others, because they can grant rights that the
-// mode does not.
+// The kinds of extended attributes that can be transferred: user.* and POSIX ACLs. Other kinds never are, because they
+// can grant rights that the mode does not.
 struct ExtendedKinds {
     bool user = false;
     bool acls = false;

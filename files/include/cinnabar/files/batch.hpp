@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folders and links that a server makes many of in one call (Client::make_many()).
+// Folders and links, many of which a server makes in one call (Client::make_many()).
 #pragma once
 
 #include <cinnabar/files/attributes.hpp>

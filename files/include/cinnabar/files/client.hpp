@@ -34,7 +34,8 @@ struct Moved {
     // Bytes that were not sent, because an interrupted attempt or the older version being replaced already had them.
     std::uint64_t had_bytes = 0;
     std::uint64_t sent_bytes = 0;  // bytes that were sent: neither had_bytes nor holes
-    // XXH3 of the file, if one was computed. If a save did not read the beginning of its source again, the server's.
+    // XXH3 of the file, if one was computed. The server computed it if a save did not read the beginning of its source
+    // again.
     std::optional<std::uint64_t> checksum;
 };
 
@@ -61,8 +62,8 @@ struct SaveMode {
     // Always send the whole file. Otherwise, when a large file (over small_file_bytes_max) replaces another one and is
     // checked, only the blocks that differ are sent, and both sides read and hash the whole file.
     bool whole = false;
-    // Read all of the source, and let the server read all that it has of an interrupted save. Otherwise neither side
-    // reads again what the server has compared before, if nothing has changed since.
+    // Read the whole source, and let the server read all that it kept of an interrupted save. Otherwise neither side
+    // rereads bytes that the server compared during the interrupted save, unless something has changed since.
     bool rereads = false;
 };
 
@@ -72,7 +73,8 @@ struct FetchMode {
     bool exact = false;     // as in SaveMode
     ExtendedKinds extended{};
     bool whole = false;  // as in SaveMode; the older version is the file in the destination folder
-    // The size that the server listed. If it offers more, nothing is fetched. Empty: any size that has room.
+    // The size that the server listed. If the server then offers a larger file, nothing is fetched. Empty: any size for
+    // which there is room.
     std::optional<std::uint64_t> listed_bytes{};
     Sync sync = Sync::batch;  // when this side syncs
 };
@@ -127,8 +129,8 @@ class CINNABAR_API Client {
     // neither side has a key and Keyless::refused was given. unsupported, protocol, no_such_rpc: the server has no save
     // service of this version. Also the errors of calls.
     [[nodiscard]] hl::Task<Result<void>> open();
-    // Ends the session. Of an unfinished file, the server keeps the part from which a save can continue, or nothing.
-    // Required after open(), even if open() has failed.
+    // Ends the session. Of each unfinished file, the server keeps the part from which a later save can continue, if
+    // there is one. Required after open(), even if open() has failed.
     [[nodiscard]] hl::Task<void> close();
 
     // Saves a file under a name. Continues where an interrupted save of the same file stopped, as fetch() does. Errors:
@@ -165,13 +167,13 @@ class CINNABAR_API Client {
                                                    const Attributes& attributes, Existing existing = Existing::keep);
     [[nodiscard]] hl::Task<Result<void>> make_hard_link(const std::string& name, const std::string& of,
                                                         Existing existing = Existing::keep);
-    // Makes many folders and links, in order, up to batch_entries_max in one call, each as by the function above for
-    // its kind. The server syncs each folder that has changed once per call. Returns one result per entry, in order.
-    // `entries` must live until the task ends.
+    // Makes folders and links, in order, up to batch_entries_max in one call to the server. Makes each entry as the
+    // function above for its kind does. The server syncs each folder that has changed once per call. Returns one result
+    // per entry, in order. `entries` must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<void>>> make_many(const std::vector<NewEntry>& entries);
-    // Lists all entries of a folder on the server. `no_links_below`: as in Root::list(). `budget`: what this listing
-    // and others may bring together; it must live until the task ends. Null: a budget of its own. protocol: the
-    // server's listing is invalid, or exceeds the budget.
+    // Lists all entries of a folder on the server. `no_links_below`: as in Root::list(). `budget` limits the total size
+    // of all listings that share it; it must live until the task ends. Null: this listing has a budget of its own.
+    // protocol: the server's listing is invalid, or exceeds the budget.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {},
                                                  std::optional<std::string_view> no_links_below = {},
                                                  ListingBudget* budget = nullptr);
@@ -190,7 +192,8 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended = {});
     [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name,
                                                 std::optional<std::string_view> no_links_below = {});
-    // As remove() for each name, in order, and otherwise as make_many(). The strings must live until the task ends.
+    // Removes each name as remove() does, in order. Calls to the server, syncs and results are as for make_many(). The
+    // strings must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<void>>> remove_many(const std::vector<std::string>& names,
                                                                   std::optional<std::string_view> no_links_below = {});
 

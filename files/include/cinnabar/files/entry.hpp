@@ -35,8 +35,8 @@ struct Listing {
     std::uint64_t cursor = 0;  // where the next page begins; 0: this is the last page
 };
 
-// What a server may still list, in all listings that share this, also while they are in progress: each page is counted
-// when it comes. One thread.
+// How much a server may still list, in total for all listings that share this budget. Each page is counted when it
+// arrives, so listings in progress count as well. One thread.
 struct ListingBudget {
     std::uint64_t entries = 10'000'000;
     std::uint64_t bytes = 1u << 30;  // of names, targets and extended attributes

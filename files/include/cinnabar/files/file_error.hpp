@@ -10,7 +10,7 @@
 
 namespace cinnabar::files {
 
-// The hint of an error that the server reported: its subject is the server's text, not a name.
+// The hint of an error that the server reported. The subject of such an error is the server's text, not a file name.
 inline constexpr std::string_view server_says = "the server says";
 
 // `doing` says what failed, for errno values without a message of their own; it must have static storage duration.

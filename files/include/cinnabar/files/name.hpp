@@ -19,14 +19,14 @@ inline constexpr std::size_t component_bytes_max = 255;  // NAME_MAX of every co
 // The staging folder, directly below the root, where a server keeps unfinished files; no name may refer to it.
 inline constexpr std::string_view staging_folder = ".cinnabar-staging";
 
-// Checks the form of a name. A component may have any bytes except '/' and zero; it need not be UTF-8, because file
-// names on real machines are not always.
+// Checks the form of a name. A component may have any bytes except '/' and zero; it need not be UTF-8, because names on
+// real machines are not always UTF-8.
 //   permission        the name leaves the root (`..`, a leading '/') or enters the staging folder
 //   invalid_argument  the name is empty, has an empty or a `.` component, or contains a zero byte
 //   too_large         the name is over name_bytes_max, or a component over component_bytes_max
 [[nodiscard]] CINNABAR_API Result<void> check_name(std::string_view name);
 
-// Whether the last component of a name is that of an unfinished file of a fetch, or of its journal:
+// Whether `leaf`, the last component of a name, is the name of an unfinished file of a fetch, or of its journal:
 // ".cinnabar-0123456789abcdef.part", or ".journal". Nobody but fetches may touch such files.
 [[nodiscard]] CINNABAR_API bool is_unfinished_name(std::string_view leaf) noexcept;
 

@@ -63,12 +63,12 @@ class CINNABAR_API NewFile {
 
     // --- resumable files
 
-    // The number of bytes, from the beginning, that remain from an earlier attempt. Each of these blocks counts as
+    // The number of bytes, from the beginning, that remain from an earlier attempt. Each block of them counts as
     // written once its checksum was compared: by find_block() or verify_block(), or by the caller with the result of
     // read_block(). A block that differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
-    // The state in which the staged file was found, if resumed_bytes() is not 0. If it is the state in which park() has
-    // left the file, the caller may count as written what it knew to be written then.
+    // The state in which the staged file was found, if resumed_bytes() is not 0. If park() left the file in this same
+    // state, the bytes that the caller knew to be written at that time may still be counted as written.
     [[nodiscard]] const FileStamp& found() const noexcept { return found_; }
     // Reads a block that remains from an earlier attempt into `to` and returns its checksum. Empty: the block is
     // damaged or missing.
@@ -84,7 +84,8 @@ class CINNABAR_API NewFile {
     // others write the file.
     [[nodiscard]] std::shared_ptr<Journal> due_journal();
     // Keeps the part that is on disk as remains; then this object is empty. Discards the file if no block is on disk.
-    // If later changes of the staged file can be told, calls `left` with its state, before anybody else can use it.
+    // If a later change of the staged file could be detected, calls `left` with the file's state before anybody else
+    // can use the file.
     using Left = std::function<void(const FileStamp& state)>;
     void park(const Left& left = {}) noexcept;
 
@@ -138,7 +139,7 @@ class CINNABAR_API NewFile {
     std::uint64_t bytes_ = 0;           // of a sparse or resumable file
     std::shared_ptr<Journal> journal_;  // null: not resumable
     FileStamp found_;                   // of the staged file, before this object changed it
-    bool rewritten_ = false;            // blocks that remained were written again, which no checkpoint syncs
+    bool rewritten_ = false;            // remaining blocks were written again; no checkpoint syncs them
     std::chrono::milliseconds journal_interval_{};
     std::uint64_t flushed_ = 0;  // write-back was started up to this offset
 };

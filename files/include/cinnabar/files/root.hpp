@@ -45,12 +45,12 @@ class CINNABAR_API Root {
     ~Root();
 
     // Creates a new file that commit() will rename to `name`, with the permission bits `mode` less the umask. `bytes`
-    // is its expected size: so much space must be free, and is reserved where the file system can; nothing else is
-    // checked against `bytes`. Without a reservation, each write checks the free space again. A resumable file
+    // is its expected size: that much space must be free, and is reserved where the file system can do so; nothing else
+    // is checked against `bytes`. Without a reservation, each write checks the free space again. A resumable file
     // continues from the remains of an earlier one with the same name, size and mode. If space is short, other remains
-    // are removed. In a folder opened by open(), a sparse file that is larger than the free space leaves a hundredth of
-    // the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory again.
-    // Errors: those of check_name(), and:
+    // are removed. In a folder opened by open(), a sparse file that is larger than the free space must leave a
+    // hundredth of the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory
+    // again. Errors: those of check_name(), and:
     //   exists            the name exists, and Existing::keep was given
     //   invalid_argument  a directory, or something else that is not a file, has that name
     //   not_found         the directory does not exist
@@ -86,10 +86,10 @@ class CINNABAR_API Root {
                                               UniqueFd* unsynced = nullptr) const;
     // Returns one page of a folder's entries, in the order of the file system, without ".", ".." and unfinished files.
     // Start with `cursor` 0, then pass the cursor of the page before. Entries that are added or removed at the same
-    // time may or may not appear. Empty `name`: the root itself. `no_links_below`: a folder that contains `name`, or
-    // is it; the path below it may contain no symbolic link, and it may be none itself. not_found: the folder does not
-    // exist. invalid_argument: it is not a folder, or not within `no_links_below`. permission: also a link where there
-    // may be none.
+    // time may or may not appear. Empty `name`: the root itself. `no_links_below`: a folder that is `name` or contains
+    // it. Neither this folder nor a component of the path below it may be a symbolic link. not_found: the folder does
+    // not exist. invalid_argument: it is not a folder, or not within `no_links_below`. permission: also if a component
+    // below `no_links_below` is a symbolic link.
     [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds,
                                        std::optional<std::string_view> no_links_below = {}) const;
 
@@ -103,8 +103,8 @@ class CINNABAR_API Root {
                                       UniqueFd* unsynced = nullptr) const;
 
     // Removes from a folder opened by open() what killed fetches left in it: unfinished files of this user that nobody
-    // works on and that no fetch can resume, and links without their name yet. A fetch in progress makes such a link
-    // again. Returns how many were removed.
+    // works on and that no fetch can resume, and links that had not got their final name yet. If such a link belongs to
+    // a fetch in progress, the fetch makes it again. Returns how many were removed.
     std::uint32_t remove_leftovers() const;
 
     // --- remains of interrupted saves; only for a root opened by serve()

@@ -37,9 +37,9 @@ struct ServerOptions {
     std::uint32_t files_max = 4096;                                               // files in progress of all sessions
     // Access rules; null: every client may do everything. Checked before ServerHooks::may_access.
     std::shared_ptr<const AccessPolicy> policy = {};
-    // Limits for one client, however often it connects. A client is its proven identity (tcps, ofis), otherwise the
-    // user that the kernel reports (shm), otherwise its host. If the policy has a quota for the client, that applies
-    // instead.
+    // Limits for one client, however often it connects. A client is its proven identity (tcps, ofis, verbss), otherwise
+    // the user that the kernel reports (shm), otherwise its host. If the policy has a quota for the client, that
+    // applies instead.
     std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // bytes saved while the server runs
     std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // files, links and folders saved while
                                                                                  // the server runs
@@ -84,7 +84,7 @@ struct AccessRequest {
     bool replace = false;     // save, link, hard_link: may replace an existing file
     // link: the target of the link as it will be stored, so a relative path starts at the folder of the link. A later
     // request for a path through the link shows that path, not the resolved one; a policy by names must therefore
-    // refuse links, or those that leave the client's folder. hard_link: the name of the existing file. May be
+    // refuse links, or at least links that leave the client's folder. hard_link: the name of the existing file. May be
     // malformed, like `name`.
     std::string_view target;
     const na::Addr& client;

@@ -54,8 +54,8 @@ class CINNABAR_API SourceFile {
 
     // The state of the file when it was opened.
     [[nodiscard]] const FileStamp& stamp() const noexcept { return stamp_; }
-    // Whether every write(2) since then gives the file another stamp. False also if the file was changed in the last
-    // two seconds before it was opened.
+    // Whether every write(2) since the file was opened gives it another stamp. False also if the file was changed in
+    // the last two seconds before it was opened.
     [[nodiscard]] bool tells_changes() const noexcept;
 
   private:
@@ -66,7 +66,7 @@ class CINNABAR_API SourceFile {
     Attributes attributes_;  // without the extended ones
     bool sparse_ = false;
     FileStamp stamp_;
-    bool rested_ = false;  // it was not changed in the last two seconds before
+    bool rested_ = false;  // it was not changed in the last two seconds before it was opened
 };
 
 }  // namespace cinnabar::files

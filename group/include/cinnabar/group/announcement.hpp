@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Announcement: for processes that are started together, and can exchange one line of text each by some means of their
-// launcher. If all begin with the lines of all, the group is complete at once: nobody looks for the others, and no
-// message is sent until one of them calls another.
+// Announcement: lets processes that are started together begin as a complete group, if they can exchange one line of
+// text each by some means of their launcher. Each process begins with the lines of all, so nobody looks for the others,
+// and no message is sent until one of them calls another.
 //
 //     Announcement mine = Announcement::make(node, options).value();
 //     std::vector<std::string> all = ...;  // mine.line() of each process, by rank
@@ -29,15 +29,16 @@ class CINNABAR_API Announcement {
     [[nodiscard]] static Result<Announcement> make(hl::NodeRef node, GroupOptions options = {});
     // Printable text of less than 16 KiB, usually about 200 bytes.
     [[nodiscard]] const std::string& line() const noexcept { return line_; }
-    // Becomes member `self` of the group of those whose lines these are; all are present from the start. If one of them
-    // has died since, it is found as any other dead member. Until this program serves an Rpc, calls of it wait for up
-    // to 5 s. The group is another one than any that the same nodes began before, by other lines.
+    // Becomes member `self` of the group of the processes that made `lines`; all are present from the start. A process
+    // that has died since is detected like any other dead member. A call of an Rpc that this program does not serve yet
+    // waits for up to 5 s. If the same nodes start again with other lines, that is another group.
     //
-    // If lines[self] is another one than line(), this process was started again after the exchange: it looks for the
-    // others and takes the next incarnation of its rank, as by Group::start().
+    // If lines[self] differs from line(), this process was started again after the exchange: it looks for the others
+    // and takes the next incarnation of its rank, as in Group::start().
     //
     // protocol: a line is malformed. invalid_argument: there is no line for `self`, or there are more than members_max.
-    // exists: it has begun already. After the first two, it may be tried again with other lines.
+    // exists: this process has started already. After the first two errors, start() may be tried again with other
+    // lines.
     [[nodiscard]] Result<Group> start(const std::vector<std::string>& lines, Rank self) &&;
 
   private:

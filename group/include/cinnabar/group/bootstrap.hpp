@@ -29,7 +29,7 @@ struct Source {
     //   dns:URI           all addresses of the host in URI ("dns:tcp://members.example:4000") are seeds
     //   srv:URI           the host in URI names a service, and there is no port ("srv:tcp://_group._tcp.example"): its
     //                     SRV records are seeds, tried by priority and weight
-    //   roster:PATH       as read_roster(); the rank is `rank`, or that of the line at which the node listens
+    //   roster:PATH       as read_roster(); the rank is `rank`, or the number of the line with the node's address
     //   URI [URI...]      seeds, with spaces between them
     std::string text;
     Rank rank = no_rank;  // dns, srv and seeds: the process of rank 0 creates the group, the others join it
@@ -53,11 +53,11 @@ struct Source {
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node,
                                                                                         std::string uri);
 
-// Reads the SRV records of the service that is the host in `uri` (RFC 2782). Returns at most 256 addresses, each with
-// the scheme and options of `uri` and the host and port of a record, ordered by priority, and at random by weight
-// within one. The hosts are not resolved. bad_address: `uri` cannot be parsed or has a port, or the service has no
-// record. unreachable: no name server answers. protocol: the answer is malformed. io: the name server fails. timed_out,
-// canceled: the task was.
+// Reads the SRV records (RFC 2782) of the service that the host in `uri` names. Returns at most 256 addresses, each
+// with the scheme and options of `uri` and the host and port of a record, ordered by priority, and within a priority at
+// random by weight. The hosts are not resolved. bad_address: `uri` cannot be parsed or has a port, or the service has
+// no record. unreachable: no name server answers. protocol: the answer is malformed. io: the name server fails.
+// timed_out, canceled: the task was.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_service(hl::NodeRef node,
                                                                                            std::string uri);
 

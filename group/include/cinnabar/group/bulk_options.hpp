@@ -11,9 +11,9 @@ namespace cinnabar::group {
 
 // Must stay trivially destructible, like CollectiveOptions.
 struct BulkOptions {
-    // Which members, and for how long. For a broadcast, Tree::automatic chooses the chain, the binary tree or the
-    // binomial tree, whichever is estimated to be fastest for the size, for members on other hosts; `fanout` applies to
-    // k_ary and k_nomial. The other bulk calls use no tree.
+    // The members, the deadline and the tree. In a broadcast to members on other hosts, Tree::automatic means the
+    // chain, the binary tree or the binomial tree, whichever is estimated to be fastest for the size; `fanout` applies
+    // to k_ary and k_nomial. The other bulk calls use no tree.
     CollectiveOptions call = {};
     // 4 KiB to 16 MiB; a member forwards a chunk as soon as it has arrived
     std::uint32_t chunk_bytes = std::uint32_t{1} << 20;
@@ -23,9 +23,9 @@ struct BulkOptions {
     // CRC-32C of each chunk, checked by each process that receives it. A damaged chunk is requested again, at most
     // twice.
     bool checksum = false;
-    // How long a member may be lost during the call, after its handler has begun, without being a failure: its
-    // connection broke, or it was excluded by mistake and has rejoined. It goes on from the chunks that it has; members
-    // below it do not wait for it. A member that has died delays the end of the call by as much. At most 60 s.
+    // How long a member whose handler has begun may be lost without being a failure: its connection broke, or it was
+    // excluded by mistake and has rejoined. It then continues from the chunks that it has; members below it do not wait
+    // for it. A member that has died delays the end of the call by this time. At most 60 s.
     Microseconds come_back{0};
 };
 static_assert(std::is_trivially_destructible_v<BulkOptions>);

@@ -38,8 +38,8 @@ struct CollectiveOptions {
     std::span<const Rank> except = {};  // all except these; this process is treated like any other member
     Tree tree = Tree::automatic;
     unsigned fanout = 0;  // k_ary and k_nomial, 2 to 64; 0: 4
-    // Among the calls of this process that wait for GroupOptions::quota; within a priority, the nearest deadline is
-    // first. Barriers and calls of the same kind have no quota.
+    // The priority among the calls of this process that wait for GroupOptions::quota; within a priority, the call with
+    // the nearest deadline is first. Barriers and other calls that every member makes itself have no quota.
     hl::Priority priority = hl::Priority::normal;
 };
 static_assert(std::is_trivially_destructible_v<CollectiveOptions>);

@@ -51,8 +51,8 @@ struct ServedRpc {
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input)> run;
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input, Portion portion)> run_bulk;
     Combine combine;  // may be empty
-    // Runs after the members below have answered, or some time later: the program may leave the group as soon as it has
-    // run.
+    // The handler runs after the members below have answered, but waits for them only for some time: the program may
+    // leave the group as soon as the handler has run.
     bool after_below = false;
 };
 

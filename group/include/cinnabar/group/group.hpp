@@ -59,7 +59,7 @@ class CINNABAR_API Group {
     // client. not_found: no such member now. invalid_argument: `rank` is this process. closed.
     [[nodiscard]] Result<void> exclude(Rank rank) const;
     // The group's hybrid logical clock. Messages of other members advance it, so times taken in a handler are later
-    // than those that its caller took before the call. Valid as long as this Group or a copy of it.
+    // than those that its caller took before the call. Valid as long as this Group or a copy of it exists.
     [[nodiscard]] HybridClock& clock() const;
 
     // --- serving. At most one handler for each Rpc; exists: there is one already. The group owns the handler, so a

@@ -21,8 +21,9 @@ struct GroupOptions {
     Labels labels = {};            // of this member
     SwimOptions swim = {};
     Microseconds join_time{30'000'000};  // how long join() and follow() try
-    // Collective calls in progress in this process, plus answers kept for repeated requests. A further call is answered
-    // `overloaded`; old answers are dropped to make room. One peer may use half of this.
+    // Collective calls in progress in this process, plus answers kept for repeated requests. Old answers are dropped to
+    // make room for a further call; if that is not enough, the call is answered `overloaded`. One peer may use half of
+    // this.
     std::uint32_t calls_max = 4096;
     std::uint64_t answer_bytes_max = std::uint64_t{64} << 20;  // of these answers; one peer may use half
     VariableLimits variables = {};
@@ -41,13 +42,13 @@ struct GroupOptions {
     hl::QuotaOptions quota = {};
     // A member probes others, and answers their probes, on a side loop of its node (hl/side_loop.hpp), with a thread
     // and connections of its own. So a handler that holds the node's loop neither delays probes nor makes this member
-    // look dead; exclude() is for a program that hangs. False: on the node's loop, as always where the node has no
-    // threads of its own. Members may differ in this.
+    // look dead; exclude() is for a program that hangs. False: it does so on the node's loop, as always where the node
+    // has no threads of its own. Members may differ in this.
     bool own_loop = true;
-    // Connections that failure detection keeps. In a group of up to half as many members, and one more, all are kept.
-    // In a larger one, this process keeps those to the members that it probed last, a fifth as many, and about as many
-    // members keep one to it; to probe another member takes a new connection. A connection that is also used for
-    // something else is not closed. Connections for the program's calls do not count.
+    // How many connections failure detection keeps. In a group of at most half that many members plus one, all are
+    // kept. In a larger group, this process keeps the connections to the members that it probed last, a fifth of that
+    // number, and about as many members keep one to it; probing another member takes a new connection. A connection
+    // that is also used for something else is not closed. Connections for the program's calls do not count.
     std::uint32_t probe_connections_max = 64;
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
     // True: join() and follow() try the seeds in the given order, each for at most an equal share of the time that is

@@ -2,8 +2,8 @@
 // HybridClock: a hybrid logical clock (Kulkarni et al., 2014). Its times are close to the time of day, and if one event
 // happened before another (in one process, or by messages between processes), it has the smaller time.
 //
-// A group's clock travels with its gossip and its calls. The order of two times says nothing about events that do not
-// depend on each other, except that they were no further apart than the clocks of their hosts.
+// A group's clock travels with its gossip and its calls. If two events do not depend on each other, the order of their
+// times may be wrong, but only by the difference between the clocks of their hosts.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

@@ -29,10 +29,10 @@ class CINNABAR_API Portion {
 
     // broadcast_bulk and scatter_bulk: receives all bytes into memory of exactly that size. In a broadcast, the members
     // below this one fetch the bytes from that memory while they arrive. So receive() returns when those members have
-    // all bytes too, or have been given up; after that nobody else uses the memory. Do not change the memory before. If
-    // the member above dies, another one continues from what has arrived. invalid_argument: another size. permission:
-    // the call is a gather, or the memory is read-only. busy: the portion was moved already. closed: the handler has
-    // ended. bad_checksum. timed_out, canceled: the call was; any part of the memory may have been written.
+    // all bytes too, or have been given up; after that nobody else uses the memory. Do not change the memory before
+    // that. If the member above dies, another one continues from what has arrived. invalid_argument: another size.
+    // permission: the call is a gather, or the memory is read-only. busy: the portion was moved already. closed: the
+    // handler has ended. bad_checksum. timed_out, canceled: the call was; any part of the memory may have been written.
     [[nodiscard]] hl::Task<Result<void>> receive(bulk::Region into) const;
     [[nodiscard]] hl::Task<Result<void>> receive(Bytes into) const;
     // As receive(), into a buffer of the node, returned as an array of T. invalid_argument: the size is not a whole

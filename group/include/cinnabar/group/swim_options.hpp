@@ -28,11 +28,11 @@ struct SwimOptions {
     // more.
     std::uint32_t members_max = 65'536;
     // How long a member must have left or be excluded before its rank is given to another process that joins; 0: never,
-    // so at most members_max processes can join in the whole life of the group. At least 32 periods, counted by the
-    // member that assigns ranks, from its own joining on, without the time in which it was stopped itself. A member
-    // that was cut off or stopped for longer, and whose rank was given away meanwhile, ends its part as if it had left,
-    // and may join anew. Members that were started from a roster do not give its ranks away. Price: any peer that can
-    // connect can end the part of a member, by a claim that its rank was given away.
+    // so at most members_max processes can join in the whole life of the group. At least 32 periods. The member that
+    // assigns ranks counts this time, from its own joining on, and leaves out the time in which it was stopped itself.
+    // A member that was cut off or stopped for longer, and whose rank was given away meanwhile, ends its part as if it
+    // had left, and may join anew. Members that were started from a roster do not give its ranks away. Price: any peer
+    // that can connect can end the part of a member, by a claim that its rank was given away.
     Microseconds reuse_ranks_after{0};
     // Rejoin with the next incarnation if the other members excluded this process although it is alive. False: the
     // group of this process ends then, even if a partition or a lying peer was the cause.

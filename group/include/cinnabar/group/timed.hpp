@@ -27,7 +27,7 @@ struct Timed {
     std::uint64_t time = 0;  // HybridTime::bits()
 };
 
-// The value with the clock's time, later than all that the clock has told or heard.
+// The value with the clock's time, later than all times that the clock has returned or heard.
 template <typename T>
 [[nodiscard]] Timed<T> timed(HybridClock& clock, T value) {
     return {std::move(value), clock.now().bits()};

@@ -84,7 +84,7 @@ class MpiErrorsReturn {
     bool changed_ = false;
 };
 
-// What each process announces before the addresses are exchanged, so that all agree on whether they can be.
+// What each process announces first, so that all agree on whether addresses can be exchanged.
 struct MpiGreeting {
     static constexpr int words = 2;
     std::uint64_t group = 0;          // name and provider
@@ -170,7 +170,7 @@ inline Result<Roster> exchange_text(MPI_Comm comm, const GroupOptions& options, 
 }
 
 // Makes this process a member; all are present from the start. Errors of exchange_by_mpi(), Announcement::make() and
-// start(). If it cannot be a member, the others get invalid_argument, as if its node did not listen.
+// start(). If this process cannot be a member, the others get invalid_argument, as if its node did not listen.
 [[nodiscard]] inline Result<Group> bootstrap_by_mpi(hl::NodeRef node, MPI_Comm comm, GroupOptions options = {}) {
     Result<Announcement> mine = Announcement::make(node, options);
     auto roster = detail::exchange_text(comm, options, mine ? mine->line() : std::string());
