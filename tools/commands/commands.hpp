@@ -27,7 +27,7 @@ namespace cinnabar::tools {
 // How to connect to a server.
 struct SessionOptions {
     std::string key_file;
-    na::TlsOptions tls;                  // tcps, ofis: certificates
+    na::TlsOptions tls;                  // tcps, ofis, verbss: certificates
     bool insecure = false;               // accept a server on the loopback that requires no key
     std::string transport;               // a scheme; empty: the best one in the address
     double wait_seconds = 0;             // how long to keep redialling a lost server
@@ -123,7 +123,7 @@ struct ServeOptions {
     std::vector<std::string> listen;
     std::string ready_file;
     std::string key_file;
-    na::TlsOptions tls;  // tcps, ofis: certificates
+    na::TlsOptions tls;  // tcps, ofis, verbss: certificates
     std::string policy_file;
     bool insecure = false;
     bool clear = false;  // with a key: listen where files cross the network unencrypted
@@ -157,7 +157,7 @@ struct ServeOptions {
 struct PingOptions {
     std::string to;
     std::string transport;  // a scheme; empty: the best one in the address
-    na::TlsOptions tls;     // for tcps and ofis
+    na::TlsOptions tls;     // for tcps, ofis and verbss
     std::uint32_t count = 4;
     double interval_seconds = 1;
     double timeout_seconds = 5;
@@ -167,7 +167,7 @@ struct PingOptions {
 
 struct InfoOptions {
     std::string to;      // a server to check; empty: only this machine
-    na::TlsOptions tls;  // for tcps and ofis
+    na::TlsOptions tls;  // for tcps, ofis and verbss
     bool json = false;
     bool verbose = false;
 };

@@ -10,7 +10,7 @@
 namespace cinnabar::tools {
 
 // Connects a node with the transports that the address names, or with `transport` only. bad_address: no such transport,
-// or the address cannot be parsed. `tls`: for addresses of tcps and ofis.
+// or the address cannot be parsed. `tls`: for addresses of tcps, ofis and verbss.
 [[nodiscard]] Result<hl::Connected> reach(const std::string& server, const std::string& transport = {},
                                           unsigned contexts = 1, const na::TlsOptions& tls = {});
 

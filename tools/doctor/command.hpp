@@ -19,7 +19,7 @@ namespace cinnabar::tools::doctor {
 struct Options {
     std::string to;         // also check this server; empty: this machine only
     std::string transport;  // a scheme; empty: the best one in the address
-    na::TlsOptions tls;     // for tcps and ofis
+    na::TlsOptions tls;     // for tcps, ofis and verbss
     bool json = false;
     bool verbose = false;
     bool strict = false;

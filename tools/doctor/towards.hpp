@@ -17,7 +17,7 @@ struct ServerQuestion {
     std::string uri;
     std::string transport;  // a scheme; empty: the best that the address names
     std::string version;    // of this side
-    na::TlsOptions tls;     // for tcps and ofis
+    na::TlsOptions tls;     // for tcps, ofis and verbss
     double seconds = 2;     // of calls and transfers, together
 };
 

@@ -21,7 +21,7 @@ namespace cinnabar::tools::group {
 struct ShowOptions {
     std::string to;  // a member
     std::string transport;
-    na::TlsOptions tls;  // for tcps and ofis
+    na::TlsOptions tls;  // for tcps, ofis and verbss
     std::string name = "group";
     std::uint16_t provider = 0;
     bool watch = false;

@@ -21,7 +21,7 @@ namespace cinnabar::tools::perf {
 
 struct ServeOptions {
     std::vector<std::string> listen;
-    na::TlsOptions tls;  // for tcps and ofis
+    na::TlsOptions tls;  // for tcps, ofis and verbss
     bool insecure = false;
     std::uint64_t memory_bytes = 256u << 20;
     unsigned contexts = 1;
@@ -56,7 +56,7 @@ struct BulkOptions {
 struct RunOptions {
     std::string to;
     std::string transport;  // a scheme; empty: the best one in the address
-    na::TlsOptions tls;     // for tcps and ofis
+    na::TlsOptions tls;     // for tcps, ofis and verbss
     double wait_seconds = 0;
     Plan plan;
     enum class Print : std::uint8_t { text, json, csv } print = Print::text;
@@ -79,7 +79,7 @@ struct MeshOptions {
 
 struct GroupOptions {
     std::vector<std::string> listen = {"tcp://127.0.0.1:0"};
-    na::TlsOptions tls;  // for tcps and ofis
+    na::TlsOptions tls;  // for tcps, ofis and verbss
     std::vector<std::uint64_t> sizes{64};
     std::vector<std::uint64_t> bulk_sizes;  // bytes for each member; empty: no bulk calls
     std::vector<std::uint32_t> members;     // empty: all processes that were started

@@ -27,7 +27,7 @@ struct MeshPlan {
     std::uint64_t size = 64;           // bytes of a call, in each direction, or of a transfer
     std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
-    na::TlsOptions tls;                // for tcps and ofis
+    na::TlsOptions tls;                // for tcps, ofis and verbss
     // If set, servers make transfers instead of calls: one server asks, and the other one transfers. pull: the other
     // one reads the memory of the server that asks; push: it writes to that memory.
     std::optional<Direction> bulk = {};

@@ -9,7 +9,7 @@ namespace cinnabar::tools::perf {
 
 struct LoadOptions {
     bool allowed = false;
-    na::TlsOptions tls;  // by which the load proves itself to targets of tcps and ofis
+    na::TlsOptions tls;  // by which the load proves itself to targets of tcps, ofis and verbss
 };
 
 // The node must outlive the calls. exists: it serves them already.

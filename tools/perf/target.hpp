@@ -15,7 +15,7 @@ namespace cinnabar::tools::perf {
 struct Target {
     std::string uri;        // address without a path
     std::string transport;  // a scheme; empty: the best one in the address
-    na::TlsOptions tls;     // for tcps and ofis
+    na::TlsOptions tls;     // for tcps, ofis and verbss
     std::string way;        // the transport in use, set by find_target()
     AboutOut about;
 };

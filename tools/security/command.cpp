@@ -35,7 +35,7 @@ ExitCode told(const Result<void>& made, const std::string& what) {
 }
 
 void add_key(CLI::App& app, Run& run) {
-    auto& key = *app.add_subcommand("key", "Make shared keys for tcps and ofis");
+    auto& key = *app.add_subcommand("key", "Make shared keys for tcps, ofis and verbss");
     key.require_subcommand(1);
     auto& command = *key.add_subcommand("new", "Make a key in a new file: cinnabar key new FILE");
     const auto path = std::make_shared<std::string>();
@@ -127,8 +127,8 @@ void add_revocation(CLI::App& cert, Run& run) {
 
 void add_commands(CLI::App& app, Run& run) {
     add_key(app, run);
-    auto& cert =
-        *app.add_subcommand("cert", "Make certificates for tcps and ofis with a small authority, for labs and tests");
+    auto& cert = *app.add_subcommand(
+        "cert", "Make certificates for tcps, ofis and verbss with a small authority, for labs and tests");
     cert.require_subcommand(1);
     add_authority(cert, run);
     add_certificate(cert, run, "server", true);
@@ -137,7 +137,8 @@ void add_commands(CLI::App& app, Run& run) {
 }
 
 void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
-    command.add_option("--key-file", tls.key_file, "tcps, ofis: the key to prove (cinnabar key)")->type_name("FILE");
+    command.add_option("--key-file", tls.key_file, "tcps, ofis, verbss: the key to prove (cinnabar key)")
+        ->type_name("FILE");
     add_certificate_options(command, tls);
 }
 
@@ -145,13 +146,14 @@ void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
     const auto add_file = [&command](const char* name, std::string& path, const char* what) {
         command.add_option(name, path, what)->type_name("FILE");
     };
-    add_file("--cert", tls.certificate_file, "tcps, ofis: your certificate (cinnabar cert)");
-    add_file("--cert-key", tls.private_key_file, "tcps, ofis: the key of your certificate, if it is in another file");
-    add_file("--ca", tls.ca_file, "tcps, ofis: the certificates of the CAs that sign those of peers");
+    add_file("--cert", tls.certificate_file, "tcps, ofis, verbss: your certificate (cinnabar cert)");
+    add_file("--cert-key", tls.private_key_file,
+             "tcps, ofis, verbss: the key of your certificate, if it is in another file");
+    add_file("--ca", tls.ca_file, "tcps, ofis, verbss: the certificates of the CAs that sign those of peers");
     add_file("--crl", tls.crl_file,
-             "tcps, ofis: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
+             "tcps, ofis, verbss: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
     command.add_option("--peer-name", tls.peer_name,
-                       "tcps, ofis: the name in the server's certificate (default: the host in its address)");
+                       "tcps, ofis, verbss: the name in the server's certificate (default: the host in its address)");
 }
 
 }  // namespace cinnabar::tools::security

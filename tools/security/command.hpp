@@ -18,7 +18,7 @@ namespace cinnabar::tools::security {
 // Adds both commands. When the command line asks for one, `run` is set.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run);
 
-// --cert, --cert-key, --ca, --crl and --peer-name, for addresses of tcps and ofis.
+// --cert, --cert-key, --ca, --crl and --peer-name, for addresses of tcps, ofis and verbss.
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls);
 // The options above and --key-file, for a command without a --key-file of its own.
 void add_tls_options(CLI::App& command, na::TlsOptions& tls);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generates a shared key for tcps and ofis, as a file.
+// Generates a shared key for tcps, ofis and verbss, as a file.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -21,7 +21,7 @@ namespace cinnabar::tools::watch {
 struct TopOptions {
     std::string to;
     std::string transport;  // a scheme; empty: the best one in the address
-    na::TlsOptions tls;     // for tcps and ofis
+    na::TlsOptions tls;     // for tcps, ofis and verbss
     double every_seconds = 1;
     std::uint32_t count = 0;  // number of queries; 0: until stopped
     bool prometheus = false;  // print one state in Prometheus' text format and exit
