@@ -24,8 +24,8 @@ class CINNABAR_API Lend : public PoolSlot {
     Lend(const Lend&) = delete;
     Lend& operator=(const Lend&) = delete;
 
-    // Requires: not granted, no fence pending. permission: more access than the region has. too_large: no lease slot is
-    // free. Otherwise the error of registering the region. On error nothing is held.
+    // Requires: not granted, no fence pending. permission: `access` exceeds that of the region. too_large: no lease
+    // slot is free. Other errors: those of registering the region. On error nothing is held.
     [[nodiscard]] Errc grant(Region window, na::Access access,
                              const std::shared_ptr<na::Transport>& transport) noexcept;
     // For confine(): who may use the memory besides its peer. Requires: granted.
@@ -33,7 +33,7 @@ class CINNABAR_API Lend : public PoolSlot {
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }
     // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.
-    // again: this holds only once `fenced` runs, inside progress(); set fenced.run before this call.
+    // again: that is the case only when `fenced` runs, inside progress(). Set fenced.run before this call.
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }
