@@ -43,8 +43,8 @@ class CINNABAR_API Caller : public BasicCalls<detail::CallerCalls> {
   public:
     explicit Caller(NodeRef node, CallerOptions options = {});
 
-    // The same Caller with another priority for the calls made through the result; `normal` at first. It matters when
-    // calls wait for a quota.
+    // Returns a Caller that makes its calls with this priority, and is otherwise the same. The priority of a new Caller
+    // is `normal`. It matters only when calls wait for a quota.
     [[nodiscard]] Caller with(Priority priority) const;
 
     [[nodiscard]] CallerCounts counts() const noexcept;

@@ -86,10 +86,9 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] TransferOp push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
 
-    // --- tasks
-    // Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is destroyed.
-    // Exceptions of the task are logged. closed: the node is being destroyed, out_of_memory: in both cases the task was
-    // not started.
+    // --- tasks Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is
+    // destroyed. Exceptions of the task are logged. Errors: closed (the node is being destroyed) and out_of_memory; the
+    // task was not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
         return detail::spawn_into(node_scope(), std::move(task), nullptr);
@@ -102,9 +101,8 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] Executor& executor() const noexcept { return node_scope().home(); }
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
-    // --- driving, from plain code
-    // Drives the node for `span` or until stop_running() is called; if the node has its own threads, only blocks.
-    // would_deadlock: called on a loop or pool thread.
+    // --- driving, from plain code Drives the node for `span` or until stop_running() is called. If the node has its
+    // own threads, it only blocks. would_deadlock: called on a loop or pool thread.
     Errc run_for(Microseconds span) const;
     // As run_for, without a time limit.
     Errc run() const;
@@ -120,7 +118,7 @@ class CINNABAR_API NodeRef : public Calls {
 
     [[nodiscard]] std::vector<RpcCounts> stats() const;
     // Where the time of the calls to this address went: histograms over those calls that recorded it
-    // (NodeOptions::timed_one_in). Empty if none has since the connection was made.
+    // (NodeOptions::timed_one_in). Empty if no call has recorded it since the connection was made.
     [[nodiscard]] std::optional<rpc::PeerTimes> peer_times(const na::Addr& to) const;
     // The rpc layer's context, for counters, for events of peers, and for notices. Requires: `index` <
     // NodeOptions::contexts.

@@ -37,8 +37,8 @@ namespace detail {
 
 }  // namespace detail
 
-// Offsets count from the first byte of the token. `into` must have as many bytes as the list, and may itself come from
-// Region::select. Returns the number of bytes.
+// The offsets in the list count from the first byte of the token. `into` must have as many bytes as the list, and may
+// itself come from Region::select. Returns the number of bytes.
 [[nodiscard]] inline auto read_blocks(const NodeRef& node, const RemoteBytes& from, const bulk::Blocks& blocks,
                                       const bulk::Region& into, const RemoteOptions& options = {}) {
     return RemoteOp(detail::make_read_blocks(node, from, blocks, into, options), detail::ReadInto{{}, into.bytes()});
