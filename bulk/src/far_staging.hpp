@@ -16,8 +16,8 @@ namespace cinnabar::bulk {
 struct FarBuffer {
     Region region;
     na::Memory* memory = nullptr;
-    // The pinning of this buffer for each kind of memory (FarMemory::pin), made when a copy first needs it. It is
-    // released before the region. Used only by the copy that holds the buffer.
+    // What keeps this buffer pinned for each kind of memory: the object from FarMemory::pin, made when a copy first
+    // needs it and released before the region. Used only by the copy that holds the buffer.
     struct Pinned {
         bool asked = false;
         std::shared_ptr<void> hold;

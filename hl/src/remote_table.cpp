@@ -404,9 +404,9 @@ Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::P
         }
     }
     if (!parts.empty()) {
-        // At least one of the granted memories is far, but the pieces may all be of others. A joined region that is
-        // written to also allows reading if all pieces do, because bytes written to far memory may have to be read back
-        // to check them.
+        // At least one of the granted memories is far, but the pieces may all be of others. A joined region for writing
+        // also allows reading if all pieces do, because bytes written to far memory may have to be read back to check
+        // them.
         const auto has_both = [](const bulk::Region& one) { return na::allows(one.access(), na::Access::read_write); };
         const bool both = na::allows(access, na::Access::write) && std::ranges::all_of(parts, has_both);
         if (std::ranges::any_of(parts, &bulk::Region::is_far))

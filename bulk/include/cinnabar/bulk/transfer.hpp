@@ -39,8 +39,8 @@ struct MoverOptions {
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long (at most a quarter
     // longer). A direct copy by a device shows no progress before its end, so it has one more second per 256 MB. This
-    // is checked periodically (silence.hpp), so a process that was itself held up does not end its transfers for that.
-    // 0: never.
+    // is checked periodically (silence.hpp), so a process that was itself held up does not end its transfers for that
+    // reason. 0: never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;

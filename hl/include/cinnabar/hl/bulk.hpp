@@ -14,7 +14,7 @@
 // A handler may pass a received Bulk on to another server in a call of its own, if the first caller has made it
 // forwardable(), or forwardable_to() that server. That server then pulls directly from the first caller, and must set
 // TransferOptions::follow_owner. The first caller must listen on the transport on which it lends the memory, unless the
-// bytes are few enough to be sent inside the call. Otherwise the call that forwards it ends with `unreachable`.
+// bytes are few enough to be sent inside the call. Otherwise the call that passes the Bulk on ends with `unreachable`.
 //
 // A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
 // task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, with one

@@ -7,7 +7,8 @@
 //     node.call(sum, peer, {2, 3}).then([](Result<int> c) { ... });        // callback, from the node's loop
 //     Future<int> d = node.call(sum, peer, {2, 3}).future();               // ask later
 //
-// A Pending that is destroyed unsent sends nothing. One that is awaited must not be destroyed before it has ended.
+// A Pending that is destroyed unsent sends nothing. A Pending that is awaited must not be destroyed before its call has
+// ended.
 #pragma once
 
 #include <cinnabar/hl/call_op.hpp>

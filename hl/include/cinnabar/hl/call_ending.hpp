@@ -29,7 +29,7 @@ struct CallEnding {
     bool was_sent = false;                   // the target may have received it
 };
 
-// Returns how a call of this node ended, from its error: timed_out, canceled, peer_lost or overloaded. Empty for other
+// Returns how a call of this node ended, if its error is timed_out, canceled, peer_lost or overloaded. Empty for other
 // errors, for a call that could not be started, and if no memory was left to record it. For a call through a Caller it
 // is the ending of the last attempt, even if the call was stopped in a pause after that attempt. Any thread.
 [[nodiscard]] CINNABAR_API std::optional<CallEnding> call_ending(const Error& error);

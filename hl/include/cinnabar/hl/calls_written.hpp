@@ -53,7 +53,7 @@ concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
 [[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
 [[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
 
-// What BasicCalls needs to make calls on a node: the core that calls are made from, and the type that `call` returns.
+// Tells BasicCalls how to make calls on a node: the core that calls are made from, and the type that `call` returns.
 // That is Pending, or MustBeNamed where g++ 12 would destroy an argument twice (`fragile`, above).
 struct NodeCalls {
     using Core = NodeCore*;

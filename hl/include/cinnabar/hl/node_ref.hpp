@@ -54,9 +54,9 @@ class CINNABAR_API NodeRef : public Calls {
 
     // The address of this node; without endpoints if it does not listen.
     [[nodiscard]] na::Addr self_addr() const;
-    // The same as text, with commas between the endpoints; empty if the node does not listen. A peer on this host uses
-    // shared memory if both sides have it and permissions allow; otherwise a peer uses the first transport that both
-    // sides have.
+    // The address of this node as text, with commas between the endpoints; empty if the node does not listen. A peer on
+    // this host uses shared memory if both sides have it and permissions allow; otherwise a peer uses the first
+    // transport that both sides have.
     [[nodiscard]] std::string address() const;
     [[nodiscard]] std::vector<std::string> endpoints() const;
     // The scheme of the transport that calls to `addr` use; empty if none reaches it.
@@ -86,9 +86,10 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] TransferOp push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
 
-    // --- tasks Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is
-    // destroyed. Exceptions of the task are logged. Errors: closed (the node is being destroyed) and out_of_memory; the
-    // task was not started.
+    // --- tasks
+    // Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is destroyed.
+    // Exceptions of the task are logged. Errors: closed (the node is being destroyed) and out_of_memory; the task was
+    // not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
         return detail::spawn_into(node_scope(), std::move(task), nullptr);
@@ -101,8 +102,9 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] Executor& executor() const noexcept { return node_scope().home(); }
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
-    // --- driving, from plain code Drives the node for `span` or until stop_running() is called. If the node has its
-    // own threads, it only blocks. would_deadlock: called on a loop or pool thread.
+    // --- driving, from plain code
+    // Drives the node for `span` or until stop_running() is called. If the node has its own threads, it only blocks.
+    // would_deadlock: called on a loop or pool thread.
     Errc run_for(Microseconds span) const;
     // As run_for, without a time limit.
     Errc run() const;

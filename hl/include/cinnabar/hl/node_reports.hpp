@@ -52,9 +52,9 @@ struct ContextReport {  // rpc::Context::Counts, by name
 struct TransportReport {
     std::string scheme;
     std::vector<std::string> endpoints;
-    // Made once, when the node is opened, because a transport may read files and wait for other processes to make it,
-    // which would hold up the context that answers. So it lacks what is known only later, such as how the sessions of
-    // shm copy.
+    // Made once, when the node is opened: to make it, a transport may read files and wait for other processes, which
+    // would hold up the context that answers. So it lacks what becomes known later, such as how the sessions of shm
+    // copy.
     std::string diagnosis;
 };
 struct PoolReport {

@@ -7,7 +7,7 @@
 //     const auto plan = TransferPlan::make(node, table.token(), cache, 4096).value();
 //     co_await plan.read(numbers_there, numbers_here);                            // again and again
 //
-// A strided list takes about ten bytes on the wire, any other two or three bytes per block. The owner gathers the
+// A strided list takes about ten bytes on the wire, any other list two or three bytes per block. The owner gathers the
 // blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. On a
 // transport whose operations take only a few local pieces and one remote piece each (verbs), local memory without gaps
 // is faster. Errors: those of remote.hpp; invalid_argument: the list does not fit its memory, or blocks that are

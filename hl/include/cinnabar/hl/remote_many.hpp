@@ -6,8 +6,8 @@
 //     Result<std::uint64_t> moved = co_await read_many(node, parts);
 //
 // Each owner gets one call (more if it has over remote_parts_max parts), and all calls run at once. Returns the number
-// of bytes, or the error of the first owner, in the order of the parts, whose call failed. Even then, the bytes of
-// other owners may have been moved.
+// of bytes. If calls fail, returns the error of the one whose parts come first; even then, the bytes of other owners
+// may have been moved.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>

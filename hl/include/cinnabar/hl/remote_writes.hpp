@@ -120,10 +120,11 @@ class CINNABAR_API RemoteWrites {
     ~RemoteWrites();
 
     // Each of these functions sends a write, or holds it back until all writes before the last fence have ended. Until
-    // flush(sent) has returned, do not change or free memory of more than remote_inline_bytes_max bytes, a region, or
-    // memory that is written to far memory. `notify`: as RemoteOptions::notify. On an error nothing is sent: an earlier
-    // write has failed, and no flush has returned its error yet (this returns the code of that error); overloaded:
-    // writes_max writes are in progress, call flush(); or the token does not allow the write (RemoteSpan::write).
+    // flush(sent) has returned, do not change or free the local memory if it is a region, has more than
+    // remote_inline_bytes_max bytes, or is written to far memory. `notify`: as RemoteOptions::notify. On an error
+    // nothing is sent: an earlier write has failed, and no flush has returned its error yet (this returns the code of
+    // that error); overloaded: writes_max writes are in progress, call flush(); or the token does not allow the write
+    // (RemoteSpan::write).
     [[nodiscard]] Result<void> write(const RemoteBytes& to, ConstBytes from, std::optional<std::uint32_t> notify = {});
     [[nodiscard]] Result<void> write(const RemoteBytes& to, const bulk::Region& from,
                                      std::optional<std::uint32_t> notify = {});

@@ -27,11 +27,11 @@ class Codes {
 };
 static_assert(errc_count <= 64);
 
-// Whether and when a failed call is retried. `codes` are the errors after which another attempt can help. Whether one
-// is allowed at all depends on what happened:
-//- A call that never left this side (no connection, or it broke while the call waited in a queue), or that the handler
-//  refused with come_again() (admission.hpp), was not executed. It is retried whatever the RPC is.
-//- A call that was sent may have been executed. It is retried only if the RPC is declared idempotent (rpc.hpp).
+// Whether and when a failed call is retried; Attempts (attempts.hpp) applies it. `codes` are the errors after which
+// another attempt can help. Whether one is allowed at all depends on what happened:
+// - A call that never left this side (no connection, or it broke while the call waited in a queue), or that the handler
+//   refused with come_again() (admission.hpp), was not executed. It is retried whatever the RPC is.
+// - A call that was sent may have been executed. It is retried only if the RPC is declared idempotent (rpc.hpp).
 struct RetryPolicy {
     // The number of attempts, including the first; at most 64. 1: no retry. Two kinds of retry are not counted: one
     // immediate retry of a call that was not sent because its connection broke, and those that the target requested
@@ -45,10 +45,11 @@ struct RetryPolicy {
     Microseconds attempt_max{0};
     Codes codes = {Errc::refused,   Errc::unreachable,   Errc::peer_lost,    Errc::overloaded,
                    Errc::timed_out, Errc::shutting_down, Errc::bad_checksum, Errc::out_of_memory};
-    // The budget of one peer, and of all peers together. Each failed attempt that `attempts` counts takes a token. Each
-    // call that succeeds, or fails with a code that is not in `codes` and is neither canceled nor closed, gives
-    // `tokens_back` back. While half of the tokens or less are left, nothing is retried. So when a service fails all
-    // its callers, retries raise its load only by a fraction of about `tokens_back`. 0: no budget.
+    // The retry budgets: that of each peer, and that of all peers together. Each failed attempt that `attempts` counts
+    // takes a token from both. Each call that succeeds, or fails with a code that is not in `codes` and is neither
+    // canceled nor closed, gives `tokens_back` back to both. While half of the tokens or less are left, nothing is
+    // retried. So when a service fails all its callers, retries raise its load only by a fraction of about
+    // `tokens_back`. 0: no budget.
     std::uint32_t peer_tokens = 10;
     std::uint32_t node_tokens = 100;
     double tokens_back = 0.1;
