@@ -36,7 +36,7 @@ struct Checked {
     std::uint32_t again_left;
 };
 
-// Moves one part of it. `options` says which, and how it is checked.
+// Moves one part of the caller's memory. `options` says which part, and how it is checked.
 Task<Result<void>> move_part(Checked& checked, bulk::Direction direction, bulk::Region local, TransferOptions options) {
     detail::CheckedMove move{direction,  &checked.other.remote(), std::move(local),
                              options,    checked.other.request(), nullptr,

@@ -113,7 +113,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or split over two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;
-    // What a process needs to access these bytes of a grant by itself (remote_direct.hpp). unsupported: it may not.
+    // What a process needs to access these bytes of a grant by itself (remote_direct.hpp). unsupported: it must not.
     [[nodiscard]] Errc map(const remote_calls::Look& call, RemoteReply& out);
     // Does nothing if the grant has become stale.
     void notify(const RemoteGrant& grant, RemoteNotice notice);

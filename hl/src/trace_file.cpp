@@ -177,7 +177,7 @@ void add_process_name(TraceText& text, std::string_view name) noexcept {
     text.add(R"("}})");
 }
 
-// What each event has from behind its lane up to its time.
+// The text of each event from its lane to its time.
 std::string process_of_events() {
     const std::string process = std::to_string(::getpid());
     return R"("}, "pid": )" + process + R"(, "tid": )" + process + R"(, "ts": )";

@@ -53,9 +53,9 @@ class CINNABAR_API Region {
     // The bytes [offset, offset + bytes) of a file. The region duplicates the descriptor, so `fd` may be closed. Peers
     // read the current contents of the file. A read beyond its end makes the transfer fail with `stale`, a failing disk
     // with `io` or `no_space`. When a transfer has ended, the bytes it wrote are in the file, but not necessarily on
-    // the disk. The file is not locked. invalid_argument: 0 bytes, not a regular file or block device, opened with
-    // O_APPEND or O_DIRECT, or read-only access beyond its end. permission: `fd` is not open for that access.
-    // overloaded: no descriptor or thread is left.
+    // the disk. The file is not locked. invalid_argument: 0 bytes; or the file is neither a regular file nor a block
+    // device; or it is open with O_APPEND or O_DIRECT; or `access` is read-only and the range ends beyond the end of
+    // the file. permission: `fd` is not open for `access`. overloaded: no descriptor or thread is left.
     [[nodiscard]] static Result<Region> of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access);
     // All of the memory. invalid_argument: null, or 0 bytes.
     [[nodiscard]] static Result<Region> of_far(std::shared_ptr<FarMemory> memory, na::Access access);

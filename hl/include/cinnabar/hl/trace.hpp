@@ -3,9 +3,9 @@
 // call (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
 //
 // A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
-// it: a coroutine inherits it, a plain function finds it in its thread. A call that belongs to no trace begins one if
-// the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded; the same is true of
-// traces that are not sampled. Until a trace is seen in the process, tracing costs one branch per call.
+// it: a coroutine inherits the trace, and a plain function finds it in its thread. A call that belongs to no trace
+// begins one if the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded; the same
+// is true of traces that are not sampled. Until a trace is seen in the process, tracing costs one branch per call.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
