@@ -129,9 +129,9 @@ struct MapSpan {
 }  // namespace detail
 
 // Asks the owner for access, and maps the memory that the token names. Send it in one of the four ways of a call
-// (call.hpp). Errors: those of an operation with that token; unsupported: the owner has not called
-// SharedBytes::allow_direct, or is not a process of this host and user that is connected over shm (use the token's own
-// operations); overloaded: the connection already has 48 mappings, so drop some.
+// (call.hpp). Errors: those of an operation with that token; unsupported: the token was not made after
+// SharedBytes::allow_direct, or names a version, or its owner is not a process of this host and user that is connected
+// over shm (use the token's own operations); overloaded: the connection already has 48 mappings, so drop some.
 template <RemoteObject T>
 [[nodiscard]] auto map_remote(const NodeRef& node, const RemoteSpan<T>& span, const RemoteOptions& options = {}) {
     detail::DirectAsk ask = detail::direct_ask(node, span.token(), options);
