@@ -27,7 +27,8 @@ std::uint32_t by_table(ConstBytes bytes, std::uint32_t sum) noexcept {
 
 #if defined(__x86_64__)
 // The instruction has a latency of three cycles and a throughput of one per cycle, so three lanes of this size are
-// summed at once. Long lanes are whole pages, which the processor prefetches: uncached memory takes half the time.
+// summed at once. Long lanes are whole pages, so that the processor prefetches them; this halves the time for memory
+// that is not in a cache.
 constexpr std::size_t long_lane_bytes = 8192;
 constexpr std::size_t short_lane_bytes = 1024;
 

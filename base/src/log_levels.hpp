@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The levels of modules that have one of their own, and the level of all others. Thread-safe; readers take no lock. A
-// module keeps its entry once it has one.
+// The levels of modules that have one of their own, and the level of all other modules. Thread-safe; readers take no
+// lock. Once a module has an entry, it keeps that entry.
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -22,8 +22,8 @@ class LogLevels {
         std::string_view module;
         LogLevel level;
     };
-    // Sets `all`, if given, for all modules, then the levels of the given modules. False, and nothing has changed: too
-    // few entries are free.
+    // Sets `all`, if given, for all modules, then the levels of the given modules. False: too few entries are free;
+    // nothing has changed.
     [[nodiscard]] bool set(std::optional<LogLevel> all, std::span<const Own> modules) noexcept;
     [[nodiscard]] LogLevel of(std::string_view module) const noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stderr may be a pipe that no process reads, so writing to it may block. Lines are therefore queued in a ring and
-// written by a background thread. Setting O_NONBLOCK would affect every process that shares stderr.
+// written by a background thread. Setting O_NONBLOCK instead would affect every process that shares stderr.
 #include "log_print.hpp"
 
 #include <cinnabar/base/background.hpp>
@@ -24,7 +24,7 @@ constexpr std::uint64_t lines_max = 256;
 constexpr Microseconds exit_limit{200'000};
 
 // A lock-free ring with many producers and one consumer. It is zero-initialised and never destroyed, because lines may
-// be logged before main() and after it.
+// be logged before main() starts and after it returns.
 class StderrQueue {
   public:
     void push(std::string_view line) noexcept;
@@ -103,8 +103,8 @@ void StderrQueue::start_writer() noexcept {
         (void)::pthread_atfork(nullptr, nullptr, [] { queue.forget(); });
     }
     if (has_writer_.exchange(true, std::memory_order_acq_rel)) return;
-    // SIGPIPE is blocked in that thread, so write() reports a closed pipe. If no thread can be created, the next line
-    // tries again.
+    // run_in_background() blocks SIGPIPE in the writer thread, so write() reports a closed pipe as an error. If no
+    // thread can be created, the next line tries again.
     if (!run_in_background(&StderrQueue::write_all, this)) has_writer_.store(false, std::memory_order_release);
 }
 

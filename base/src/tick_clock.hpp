@@ -68,8 +68,8 @@ class TickClock {
         }
     };
 
-    // The two lines alternate: readers do not use the one that is being written. now_ns() is without a loop, in front
-    // of which compilers would compute the address of each field.
+    // The two lines are written in turn, so that readers do not use the one that is being written. now_ns() has no loop
+    // around this function, because compilers would compute the address of each field before the loop.
     [[nodiscard]] [[gnu::always_inline]] Position position() const noexcept {
         const std::uint32_t version = version_.load(std::memory_order_acquire);
         const Line& line = lines_[version % 2];

@@ -283,8 +283,8 @@ Errc forward(const RemoteRegion& remote, ByteWriter& writer) noexcept {
     }
     const bool bound = !remote.home_.empty();
     if (bound) {
-        // The address becomes the owner, which the next decoder checks. An address that cannot be dialled is useless
-        // there.
+        // The address becomes the owner in the new descriptor, and the receiver of that descriptor checks it. It must
+        // be one that can be dialled, or the third party could not connect to it.
         ByteReader reader(remote.home_);
         const auto owner = na::Addr::decode(reader);
         if (!owner || !owner->listens() || reader.left() != 0) return Errc::protocol;

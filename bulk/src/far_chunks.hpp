@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FarChunks: the chunks of a Mover that the port cannot move by itself. Those of far memory pass through a staging
-// buffer (far_chunks.cpp); some of device memory are copied by a handle (ipc_chunk.cpp); some are moved by the owner of
-// the remote memory. Owner of the context only.
+// FarChunks: the chunks of a Mover that the port cannot move by itself. Chunks of far memory pass through a staging
+// buffer (far_chunks.cpp); some chunks of device memory are copied by a handle (ipc_chunk.cpp); and some chunks are
+// moved by the owner of the remote memory. Owner of the context only.
 #pragma once
 
 #include "pump.hpp"

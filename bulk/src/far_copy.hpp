@@ -42,8 +42,8 @@ struct FarCopy {
     FarBuffer* buffer = nullptr;     // or, if null, one of the following:
     ConstBytes from;                 // only with into_region
     const Blocks* blocks = nullptr;  // if not null: the blocks of `from` to copy, in order
-    // For device memory: `shown` is the handle of another process's memory to copy; `to_show` receives a handle of the
-    // range, and nothing is copied.
+    // Two uses for device memory. `shown`: the handle of another process's memory to copy. `to_show`: receives a handle
+    // of the range, and nothing is copied.
     const IpcHandle* shown = nullptr;
     IpcHandle* to_show = nullptr;
     bool into_region = false;

@@ -30,8 +30,8 @@ FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t by
 // Appends the segments behind this region. May throw std::bad_alloc.
 void append_far_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far);
 
-// The far memory that contains [offset, offset + bytes) of the slice, with the offset there; null memory: no single
-// segment contains it.
+// The segment of far memory that contains [offset, offset + bytes) of the slice, with the offset there. Its memory is
+// null if no single segment contains the range.
 [[nodiscard]] FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 }  // namespace cinnabar::bulk

@@ -36,8 +36,9 @@ FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noe
     }
 }
 
-// Frees buffers beyond the fixed number, and those in quarantine, whose memory the lend in quarantine keeps until the
-// peer can no longer access it. Bytes that a failed operation left in a pipe are discarded with the pipe.
+// Keeps the buffer for reuse, or frees it if there are more than the fixed number, or if it is in quarantine, in which
+// case the Lend keeps its memory until the peer can no longer access it. Bytes that a failed operation left in a pipe
+// are discarded with the pipe.
 void FarStaging::give(FarBuffer& buffer) noexcept {
     if (buffer.pipe && buffer.pipe->left() > 0) buffer.pipe.reset();
     if (taken_-- > buffers || buffer.region.quarantined()) {

@@ -24,8 +24,8 @@ class FileMemory final : public FarMemory {
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
     [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) noexcept override;
     [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) noexcept override;
-    // As load(), into a pipe. unsupported: this file cannot be spliced into one. After an error, a part may be in the
-    // pipe.
+    // Like load(), but into a pipe. unsupported: this file cannot be spliced into a pipe. After an error, the pipe may
+    // hold a part of the bytes.
     [[nodiscard]] FarEnd load_into(na::PipeMemory& pipe, std::uint64_t offset, std::size_t bytes) const noexcept;
     [[nodiscard]] WorkThreads& threads() const noexcept override { return threads_; }
 

@@ -51,8 +51,8 @@ struct Driver {
     // Each driver has one of these two.
     Code (*error_name)(Code code, const char** name) = nullptr;
     const char* (*error_text)(Code code) = nullptr;
-    // The current device of this thread, which HIP does not restore when a context is popped. Null: the driver restores
-    // it.
+    // Get and set the current device of this thread, since HIP does not restore it when a context is popped. Null: the
+    // driver restores it.
     Code (*device_get)(DeviceNumber* device) = nullptr;
     Code (*device_set)(DeviceNumber device) = nullptr;
     // For copies between processes; null where the driver lacks the function. With HIP, address_range also supplies the
@@ -70,8 +70,8 @@ struct Driver {
     [[nodiscard]] const char* name_of(Code code) const noexcept;
 };
 
-// Load and initialize a driver, once; it is never unloaded. unsupported: no driver, or one that is too old; io: it does
-// not initialize. After a failure the next call tries again.
+// Load and initialize a driver, once; it is never unloaded. unsupported: there is no driver, or it is too old. io: the
+// driver cannot be initialized. After a failure the next call tries again.
 [[nodiscard]] Result<const Driver*> cuda_driver();
 [[nodiscard]] Result<const Driver*> hip_driver();
 

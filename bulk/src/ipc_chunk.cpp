@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct transfers between device memory of two processes of one user on one host (decision 94). Each is one chunk. On
-// the side that pulls from or pushes to the owner, a thread makes a handle of the local bytes, and the owner is asked
-// to copy. On the owner's side, which was shown the handle, a thread opens it, copies and closes it, under the owner's
-// own lease. The completion waits for each step.
+// Direct transfers between device memory of two processes of one user on one host (decision 94). Each transfer is one
+// chunk. On the side that pulls from or pushes to the owner, a thread makes a handle of the local bytes, and sends it
+// to the owner with the request to copy. On the owner's side, a thread opens the handle, copies, and closes it, under
+// the owner's own lease. The completion waits for each step.
 #include "far_chunks.hpp"
 #include "far_ipc.hpp"
 #include "mover.hpp"

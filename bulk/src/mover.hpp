@@ -23,8 +23,8 @@ class Mover::Impl {
     void release(TransferSlot& slot) noexcept;
     void close() noexcept;
 
-    // Handles the first failure of a running transfer: posts no more chunks and cancels those in flight. Recall::no:
-    // they end anyway, because the context is closing.
+    // Handles the first failure of a running transfer: posts no more chunks and cancels those in flight. With
+    // Recall::no it does not cancel them, since the context is closing and ends them anyway.
     enum class Recall : std::uint8_t { yes, no };
     void fail(TransferSlot& slot, Errc why, Recall recall = Recall::yes) noexcept;
     void fail_peer(PeerBook& book, Errc why) noexcept;

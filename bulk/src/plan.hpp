@@ -13,8 +13,8 @@
 
 namespace cinnabar::bulk {
 
-// The segments of one side as cumulative sizes: ends[i] is the sum of the sizes of segments 0 to i. Empty: one
-// contiguous range.
+// The segments of one side as cumulative sizes: ends[i] is the sum of the sizes of segments 0 to i. If `ends` is empty,
+// the side is one contiguous range.
 struct PlanSide {
     std::span<const std::uint64_t> ends;
     std::uint64_t offset = 0;
@@ -40,7 +40,7 @@ struct Chunk {
 class Planner {
   public:
     Planner() = default;
-    // `ends` and the blocks must outlive the last call of next(). Requires: both ranges lie inside the ends;
+    // `ends` and the blocks must outlive the last call of next(). Requires: both ranges lie inside their segments;
     // chunk_bytes and local_segments_max are at least 1.
     Planner(PlanSide local, PlanSide remote, std::uint64_t bytes, const PlanLimits& limits) noexcept;
     // False after the last chunk.

@@ -3,9 +3,9 @@
 //
 // Scheduling is round robin at two levels: peers with chunks to post take turns, and so do the transfers of one peer;
 // each turn posts one chunk. A peer leaves the ring when its budget is used up or when the port has no room (it is then
-// stalled). It returns at the next completion, or after a short timer if there is none. Peers that find the context's
-// budget used up wait for it in order of arrival. A peer with nothing in flight may always post one chunk, so peers
-// that do not respond cannot starve the others.
+// stalled). It returns at the next completion, or after a short time if nothing completes. Peers that find the
+// context's budget used up wait for it in order of arrival. A peer with nothing in flight may always post one chunk, so
+// peers that do not respond cannot starve the others.
 #pragma once
 
 #include "peer_books.hpp"

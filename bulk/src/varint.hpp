@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Integers of one to ten bytes: seven bits per byte, lowest first, with the top bit set in all but the last byte.
-// Signed ones have their sign in the lowest bit, so that small numbers of either sign are short.
+// Signed integers have their sign in the lowest bit, so that small numbers of either sign are short.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -110,8 +110,8 @@ void CallOp::tell(std::string_view first, std::string_view second) noexcept {
     }
 }
 
-// Takes over the text and the code that the target, a quota, or the transport that could not connect gave with the
-// error.
+// Takes over the text and the code of the error, which come from the target, from a quota, or from the transport that
+// could not connect.
 void CallOp::tell_refusal() noexcept {
     constexpr std::size_t rule_bytes_max = 128;
     constexpr std::size_t quota_bytes_max = 256;
@@ -343,8 +343,8 @@ bool is_refused_there(Errc code, rpc::CallPhase phase) noexcept {
     return code == Errc::overloaded && (phase == rpc::CallPhase::sent || phase == rpc::CallPhase::sending);
 }
 
-// Adds the phases in order. An earlier one is left out if it took less than a hundredth of the time; so is the last one
-// if the call was `answered` in it.
+// Adds the phases in order. An earlier phase is left out if it took less than a hundredth of the time. The last phase
+// is left out if the call was `answered` in it.
 void add_waits(std::string& text, const rpc::CallWaits& waits, bool answered) {
     const TimeUs least = (waits.connecting_us + waits.queued_us + waits.sent_us) / 100;
     const auto add = [&](rpc::CallPhase phase, TimeUs us) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers that compare each chunk when it has arrived, and move a damaged one again: TransferOptions::sums and
-// read_back.
+// Transfers that compare each chunk after it has arrived, and move a damaged one again (TransferOptions::sums and
+// read_back).
 #pragma once
 
 #include <cinnabar/hl/bulk.hpp>
@@ -19,8 +19,8 @@ struct CheckedMove {
     rpc::Request* request;
     NodeCore* node;
     na::Addr peer;  // with `node`
-    // If set, takes the place of options.again_max, and is lowered by the chunks that were moved again: the budget of
-    // several moves together.
+    // If not null, used in place of options.again_max: a number that several moves share. Each chunk that is moved
+    // again takes one from it.
     std::uint32_t* again_left = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checksum of memory that the processor may not address: far memory is read on its own threads, so that no loop
-// waits for a disk or a device.
+// The checksum of memory that may be far. Far memory is read on its own threads, so that no loop waits for a disk or a
+// device.
 #pragma once
 
 #include <cinnabar/base/work.hpp>
@@ -13,8 +13,8 @@
 
 namespace cinnabar::hl::detail {
 
-// Reads bytes of a far region on a thread that may block, and continues a checksum. Awaited once, by a task or a
-// coroutine of another library, which resumes on its executor, or else on that thread.
+// Reads bytes of a far region on a thread that may block, and continues a checksum. Awaited once: a task resumes on its
+// executor, and a coroutine without an executor resumes on that thread.
 class FarSum {
   public:
     // `memory` must be far, and live until the operation has ended.

@@ -76,8 +76,8 @@ ContextMemory memory_of(rpc::Context& context) {
     return memory;
 }
 
-// Called once, when the node is opened: a diagnosis may read files, and that of shm waits for up to a second if another
-// process has locked its folder.
+// Call it once, when the node is opened: a diagnosis may read files, and that of shm waits for up to a second if
+// another process has locked its folder.
 std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
     std::vector<TransportReport> reports;
     for (const auto& transport : transports) {

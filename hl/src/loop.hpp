@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loop: one rpc context of a node as an executor, and the choice of the thread that drives it: a thread of the node, or
-// one of the waiting threads. Reference-counted: operations hold it, so it may outlive its context.
+// Loop: one rpc context of a node as an executor. It chooses the thread that drives the context: a thread of the node,
+// or one of the waiting threads. Reference-counted: operations hold it, so it may outlive its context.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -54,12 +54,12 @@ class Loop final : public Executor {
     // One round: progress for at most `timeout`, then completion callbacks. Any thread.
     void drive(Microseconds timeout) noexcept;
     void drive_alone(Microseconds timeout) noexcept;
-    // Null if the loop uses the real clock; otherwise `drive` drives all loops of the simulated clock
+    // Null if the loop uses the real clock. If it is not null, `drive` drives all loops of that clock
     // (shared_clock.hpp).
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
-    // Makes progress and runs urgent handlers (rpc::Handler::urgent), if the thread has been in the same
-    // run_completions() since the last call. Only StuckWatch calls this. True: the loop is stuck.
+    // If the loop's thread has been in the same run_completions() since the last call, makes progress and runs urgent
+    // handlers (rpc::Handler::urgent) in its place. Only StuckWatch calls this. True: the loop is stuck.
     [[nodiscard]] bool help_if_stuck() noexcept;
 
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
@@ -78,8 +78,8 @@ class Loop final : public Executor {
     // Cancels everything in flight and closes the context, on the calling thread. Requires: stop_driving().
     void close() noexcept;
 
-    // The number of calls that have ended and are still in the context's memory, without those whose outcome a
-    // coroutine of this loop takes as soon as they have ended.
+    // The number of calls that have ended and are still in the context's memory. A call does not count if a coroutine
+    // of this loop takes its outcome as soon as it has ended.
     std::atomic<std::uint32_t> results_held{0};
 
     // Sleeping tasks. Used only by the owner of the context.

@@ -35,8 +35,8 @@ struct RequestScope : PoolSlot {
     StopScope stop;
 };
 
-// How a node uses the addresses given to it. listen: its own addresses; open: transports for outgoing calls; connect:
-// as open, but transports that do not exist on this host are skipped.
+// How a node uses the addresses given to it. listen: they are its own addresses. open: they name the transports for
+// outgoing calls. connect: as open, but transports that do not exist on this host are skipped.
 enum class Purpose : std::uint8_t { listen, open, connect };
 
 class NodeCore {
@@ -51,8 +51,8 @@ class NodeCore {
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
     [[nodiscard]] RemoteTable& remote_table() noexcept { return *remote_table_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
-    // If `to` is a connection, the loop that has it, since no other can reach it. Otherwise the loop with index
-    // `wanted`; if unset, the one that runs on this thread, or the first.
+    // If `to` is a connection, the loop that has it, since no other loop can reach it. Otherwise the loop with index
+    // `wanted`; if that is unset, the loop that runs on this thread, or the first.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept;
     [[nodiscard]] Loop& pick_loop() const noexcept { return pick_loop({}, {}); }
     // The clock of a simulated network, whose nodes have no threads; otherwise null.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The quota of a Caller for its own calls (QuotaOptions): how many of them, and how many bytes, may be in progress to
-// one peer and in all. A call that exceeds it waits here until others have ended; one that comes when `waiting_max` of
-// them wait is refused. What a server allows to those who call it is in rpc/src/caller_quotas.hpp, which never lets a
-// call wait. Thread-safe.
+// The quota of a Caller for its own calls (QuotaOptions): how many calls, and how many bytes, may be in progress to one
+// peer and in all. A call that exceeds the quota waits here until others have ended. If `waiting_max` calls wait
+// already, it is refused. For the quotas of a server for its callers, which refuse calls and never make them wait, see
+// rpc/src/caller_quotas.hpp. Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -30,7 +30,7 @@ class OutgoingQuota {
     };
     // false: the call has to wait. true: the caller must call leave() later.
     [[nodiscard]] bool enters_at_once(const Wish& wish);
-    // Waits until the call may start. ok: the caller must call leave() later. overloaded: too many calls wait;
+    // Waits until the call may start. ok: the caller must call leave() later. overloaded: too many calls wait.
     // timed_out, canceled.
     [[nodiscard]] Task<Errc> enter(NodeRef node, Wish wish);
     void leave(const Wish& wish) noexcept;

@@ -63,8 +63,8 @@ void PoolCore::push_locked(WorkQueue& queue, Job& job) noexcept {
     posted = true;
 }
 
-// Unlocks, and wakes a thread if jobs wait and no thread is about to look at the queues. Only one, because waking a
-// thread takes longer than a short handler: that thread wakes the next one if it leaves jobs behind.
+// Unlocks, and wakes a thread if jobs wait and no thread is about to look at the queues. It wakes only one, because
+// waking a thread takes longer than a short handler; that thread wakes the next one if it leaves jobs behind.
 void PoolCore::unlock_and_wake(std::unique_lock<std::mutex>& lock) noexcept {
     const bool wakes = sleeping_ != 0 && !coming_ && waiting_.load(std::memory_order_relaxed) != 0;
     if (!wakes) return lock.unlock();

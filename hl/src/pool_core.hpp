@@ -35,8 +35,8 @@ class PoolCore final : public Executor {
     // Queues a handler that has begun. It is never refused, and runs before requests that have not begun.
     void post(Job& job) noexcept override;
     // Queues a new request of `peer`, whose address must live until the job runs. overloaded: queue_max requests are
-    // waiting, or this peer has as many waiting as it leaves free for others; its first is accepted while there is
-    // room. out_of_memory.
+    // waiting, or this peer has at least as many waiting as places would be left for others. The first request of a
+    // peer is accepted if any place is left. out_of_memory.
     [[nodiscard]] Errc post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
     struct Load {
@@ -71,11 +71,12 @@ class PoolCore final : public Executor {
     std::uint32_t fresh_count_ = 0;                // of all
     std::uint32_t running_ = 0;
     std::uint32_t sleeping_ = 0;
-    // A thread will look at the queues: it was notified, or yields before it sleeps. So while jobs wait, either this is
-    // set or no thread sleeps.
+    // True: a thread will look at the queues, because it was notified, or yields before it sleeps. So while jobs wait,
+    // either this is true or no thread sleeps.
     bool coming_ = false;
-    // Number of requests in `fresh_` by peer. Counts of 0 are kept for reuse while there are few; if such an address is
-    // freed, its entry counts for the next peer at the same memory address.
+    // The number of requests in `fresh_` of each peer. Entries with a count of 0 are kept for reuse while there are
+    // few. If the address of such an entry is freed, the entry serves the next peer whose address has the same place in
+    // memory.
     std::unordered_map<const na::AddrBody*, std::uint32_t> fresh_of_;
     std::size_t peers_max_ = peers_kept;
     std::atomic<std::uint32_t> waiting_{0};  // jobs in all queues

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The owner's side of operations whose chunks are compared (RemoteOptions::checked). The transfers are those of
-// checked_move.hpp. Host memory is written through a buffer of the node, so that a chunk which stays damaged never gets
-// there.
+// checked_move.hpp. Host memory is written through a buffer of the node, so that a damaged chunk never gets there.
 #include "checked_move.hpp"
 #include "remote_contracts.hpp"
 #include "remote_notice.hpp"
@@ -27,8 +26,8 @@ using Table = std::shared_ptr<RemoteTable>;
 // As in remote_serve_blocks.cpp.
 constexpr std::uint64_t checked_window_blocks = 4096;
 
-// One operation: the caller's memory, and how many chunks may still be moved again. The caller is a stranger, and asks
-// for any number of them.
+// One operation: the caller's memory, and how many chunks may still be moved again. The caller asks for that number but
+// is not trusted, so the number is limited.
 struct Checked {
     Checked(const Bulk& of_caller, std::uint32_t again_asked, RemoteTransfer& of) noexcept
         : other(of_caller), transfer(of), again_left(std::min(again_asked, again_max_default)) {}
@@ -37,7 +36,7 @@ struct Checked {
     std::uint32_t again_left;
 };
 
-// Moves one part of it. `options` says which, and how it is checked.
+// Moves one part of the caller's memory. `options` says which part, and how it is checked.
 Task<Result<void>> move_part(Checked& checked, bulk::Direction direction, bulk::Region local, TransferOptions options) {
     detail::CheckedMove move{direction,  &checked.other.remote(), std::move(local),
                              options,    checked.other.request(), nullptr,

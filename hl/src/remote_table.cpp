@@ -159,8 +159,8 @@ void RemoteTable::drop(SharedSlot& slot, std::uint32_t lease) noexcept {
     (void)withdraw(slot, lease, SharedSlot::State::dropped);
 }
 
-// Each operation is stopped without the lock, since stopping may end it at once. Meanwhile the last operation may end,
-// and the slot may be used for other memory.
+// Each operation is stopped without the lock, since stopping may end it at once. While the lock is not held, the last
+// operation may end, and the slot may be used for other memory.
 Errc RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept {
     bulk::Region memory;  // freed without the lock, like the program's function
     std::shared_ptr<const NoticeFunction> notified;
@@ -404,8 +404,9 @@ Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::P
         }
     }
     if (!parts.empty()) {
-        // At least one grant is far, but the pieces may all be of others. If it is written to, it can be read where all
-        // pieces can, as a single piece can: what is written to far memory may have to be read to check it.
+        // At least one of the granted memories is far, but the pieces may all be of others. A joined region for writing
+        // also allows reading if all pieces do, because bytes written to far memory may have to be read back to check
+        // them.
         const auto has_both = [](const bulk::Region& one) { return na::allows(one.access(), na::Access::read_write); };
         const bool both = na::allows(access, na::Access::write) && std::ranges::all_of(parts, has_both);
         if (std::ranges::any_of(parts, &bulk::Region::is_far))

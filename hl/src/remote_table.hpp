@@ -92,8 +92,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Result<SharedBytes> share(const bulk::Region& memory, na::Access access);
     [[nodiscard]] RemoteBytes token(SharedSlot& slot, const RemoteGrant& wanted);
     void renew(SharedSlot& slot, std::uint32_t lease) noexcept;
-    // Stops operations in progress. ok: nobody accesses the memory any more. again: some are in progress. busy: the
-    // memory is in quarantine.
+    // Stops operations in progress. ok: nobody accesses the memory any more. again: some operations are still in
+    // progress. busy: the memory is in quarantine, or a process is stopped in a direct access.
     [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease) noexcept;
     // The same, but nobody will ask for the outcome.
     void drop(SharedSlot& slot, std::uint32_t lease) noexcept;
@@ -104,7 +104,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Result<void> allow_direct(SharedSlot& slot, std::uint32_t lease, na::Access access);
 
     // --- operations. Errors: stale, permission; unsupported: far memory, which only transfers move.
-    // Both copy in steps, and check the grant before each.
+
+    // Read and write copy in steps, and check the grant before each step.
     [[nodiscard]] Errc read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept;
     [[nodiscard]] Errc write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept;
     // The same with the next bytes of a list of blocks, which must lie inside the grant.
@@ -112,7 +113,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or split over two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;
-    // What a process needs to access these bytes of a grant by itself (remote_direct.hpp). unsupported: it may not.
+    // What a process needs to access these bytes of a grant by itself (remote_direct.hpp). unsupported: it must not.
     [[nodiscard]] Errc map(const remote_calls::Look& call, RemoteReply& out);
     // Does nothing if the grant has become stale.
     void notify(const RemoteGrant& grant, RemoteNotice notice);
@@ -130,8 +131,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] static Errc check(const SharedSlot& slot, const RemoteGrant& grant) noexcept;
     [[nodiscard]] static Errc check(const SharedSlot& slot, const RemoteGrant& grant, std::uint64_t offset,
                                     std::uint64_t bytes, na::Access access) noexcept;
-    // Frees the slot of a memory that is withdrawn, unless somebody may access it. Its memory is moved to `freed`, to
-    // be freed without the lock. Result as withdraw().
+    // Frees the slot of a withdrawn memory, unless somebody may still access the memory. Moves the memory to `freed`,
+    // so that the caller can free it without the lock. Result: as withdraw().
     [[nodiscard]] Errc settle(SharedSlot& slot, bulk::Region& freed) noexcept;
 
     [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept;
@@ -143,8 +144,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     template <typename Span, typename Copy>
     [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, bulk::BlockWalk& blocks, Span bytes, na::Access access,
                                      Copy copy) noexcept;
-    // Checks the grant, sets `memory` to what it grants, and enters `use` into the slot's list of operations; null if
-    // the operation is in that list already. Takes the slot's lock.
+    // Checks the grant, sets `memory` to the granted memory, and adds `use` to the slot's list of operations. `use` is
+    // null if the operation is in that list already. Takes the slot's lock.
     [[nodiscard]] Errc begin(const RemoteGrant& grant, SharedSlot& slot, SharedUse* use, bulk::Region& memory);
     [[nodiscard]] Errc check_again(const RemoteGrant& grant) noexcept;
     void end(SharedUse& use) noexcept;
@@ -160,8 +161,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     na::Addr listens_;      // the address for others; empty if this node does not listen
 };
 
-// Registers the handlers in their order (remote_serve.cpp), except for the first `served`, and adds to `served` those
-// that it registered. So it can be called again after a failure.
+// Registers the handlers in their order (remote_serve.cpp), except for the first `served`, and adds the number of
+// handlers that it registered to `served`. So it can be called again after a failure.
 [[nodiscard]] Result<void> serve_remote(const NodeRef& node, const std::shared_ptr<RemoteTable>& table,
                                         unsigned& served);
 // The handlers of operations on lists of blocks (remote_serve_blocks.cpp).

@@ -15,7 +15,7 @@ class RetryBudget {
   public:
     explicit RetryBudget(const RetryPolicy& policy) noexcept;
 
-    // Call after a failed attempt; false: no further attempt is allowed now.
+    // Call it after a failed attempt. False: no further attempt is allowed now.
     [[nodiscard]] bool spend(const na::Addr& peer);
     // Call after a call that succeeded, or that failed with a code that is not in RetryPolicy::codes.
     void earn(const na::Addr& peer) noexcept;

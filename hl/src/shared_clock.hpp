@@ -11,8 +11,8 @@ class Loop;
 
 void join_clock(Loop& loop);
 void leave_clock(Loop& loop) noexcept;
-// Drives all loops that share this loop's clock once. Time advances to the next event, but by `timeout` at most. Called
-// from a handler, that is recursively, it drives this loop only.
+// Drives all loops that share this loop's clock once. Time advances to the next event, but by `timeout` at most. When a
+// handler calls this, and so recursively, only this loop is driven.
 void drive_clock(Loop& loop, Microseconds timeout);
 
 }  // namespace cinnabar::hl

@@ -25,8 +25,8 @@ class SideLoop {
     [[nodiscard]] Result<NodeCore*> get();
     void set_policy(const std::shared_ptr<const rpc::Policy>& policy);
     void drain() noexcept;
-    // Ends the tasks that run there, and waits for them. None is opened afterwards. Requires: not on a thread of the
-    // node.
+    // Ends the tasks that run on the side loop, and waits for them. After this, no side loop is opened. Requires: not
+    // on a thread of the node.
     void end_tasks() noexcept;
     // Ends all that runs there. Requires: end_tasks().
     void close() noexcept;

@@ -74,8 +74,8 @@ struct SliceTrack {
     std::uint64_t lane;
 };
 
-// Where in the text the head of an event is: everything from the name up to the time. Behind the name it is the same
-// for all events of a span, but for the letter of the phase.
+// Where the head of an event is in the text. The head is everything from the name to the time. After the name, the head
+// is the same for all events of a span, except for the letter of the phase.
 struct SliceHead {
     std::size_t begin;
     std::size_t behind_name;
@@ -132,8 +132,8 @@ void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     text.add(out ? R"(", "flow_out": true)" : R"(", "flow_in": true)");
 }
 
-// Draws the phases one after the other, from the beginning of the call to its end: transfers after the rest of their
-// handler's time, whenever they ran.
+// Draws the phases one after the other, from the beginning of the call to its end. Transfers are drawn after the rest
+// of their handler's time, no matter when they ran.
 void add_phases(TraceText& text, const SpanRecord& span, const SliceHead& of_span) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
@@ -177,7 +177,7 @@ void add_process_name(TraceText& text, std::string_view name) noexcept {
     text.add(R"("}})");
 }
 
-// What each event has from behind its lane up to its time.
+// The text of each event from its lane to its time.
 std::string process_of_events() {
     const std::string process = std::to_string(::getpid());
     return R"("}, "pid": )" + process + R"(, "tid": )" + process + R"(, "ts": )";
@@ -246,8 +246,8 @@ void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
 
 void TraceFile::add(const SpanRecord& span) {
     if (text_->room() < span_bytes_max) write_text();
-    // Spans that this handler is the parent of may already be in the file, and may have begun in the same microsecond.
-    // The handler is drawn from one microsecond earlier, or viewers would not take it for the parent.
+    // Spans whose parent is this handler may already be in the file, and may have begun in the same microsecond. So the
+    // handler is drawn from one microsecond earlier; otherwise viewers would not take it for the parent.
     const bool late = span.kind == SpanKind::handler && span.began_unix_us <= written_until_us_;
     text_->add(",\n");
     add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), names_->of_rpc(span.name), names_->of_peer(span.peer),

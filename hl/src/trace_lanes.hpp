@@ -5,8 +5,8 @@
 // A handler has a lane of its own. The calls and transfers that it makes are drawn in it, below the handler, unless one
 // overlaps an earlier one or outlives the handler: that one gets a lane of its own. Spans arrive when they end, and a
 // handler arrives after all that it has waited for. So two times per lane are enough to decide: when the last child in
-// the lane ended, and when its handler did. They are kept in a table in which several parents may share an entry; then
-// a free lane may be taken for a busy one.
+// the lane ended, and when its handler did. These times are kept in a table in which several parents may share an
+// entry; then a free lane may be taken for a busy one.
 #pragma once
 
 #include <cinnabar/hl/span_exporter.hpp>

@@ -61,7 +61,7 @@ class TraceText {
         used_ += second_digits_ + 6;
     }
     // Peers choose names and addresses, so all characters that would need escaping are dropped, and so is everything
-    // beyond plain_max. cut: it is dropped before those characters.
+    // beyond plain_max. cut() does the latter first.
     [[nodiscard]] static std::string plain(std::string text) noexcept {
         std::erase_if(text, [](char c) { return !is_plain(c); });
         text.resize(std::min(text.size(), plain_max));

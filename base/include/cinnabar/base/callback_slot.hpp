@@ -10,7 +10,7 @@
 namespace cinnabar {
 
 // A function pointer and its argument, which one thread may replace while others read them. A reader never sees the
-// function of one set() with the argument of another. Any thread. set() may block for another set(); get() never waits.
+// function of one set() with the argument of another. Any thread. set() may wait for another set(); get() never waits.
 template <typename Function>
 class CallbackSlot {
   public:

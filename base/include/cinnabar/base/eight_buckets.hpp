@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log-linear buckets (log_linear.hpp) of up to eight numbers at once, by vector instructions that every x86-64
-// processor has; elsewhere one after the other.
+// Finds the log-linear buckets (log_linear.hpp) of up to eight numbers at once, with vector instructions that every
+// x86-64 processor has. On other processors it finds them one after the other.
 #pragma once
 
 #include <cinnabar/base/log_linear.hpp>
@@ -20,7 +20,8 @@ namespace cinnabar {
 // Eight numbers of 32 bits, two in each word: the first one in the lower half.
 using EightNumbers = std::array<std::uint64_t, 4>;
 
-// Numbers below this are exact as a `float`, whose exponent and upper bits are the bucket but for a constant.
+// Numbers below this are exact as a `float`. The exponent and the upper bits of that float, read as one number, are the
+// bucket plus a constant.
 inline constexpr std::uint64_t eight_buckets_end = std::uint64_t{1} << 24;
 
 // Calls `see` with the index and the bucket of each of the first `count` numbers; the index is a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of eight numbers that are always added together, by vector instructions where the processor has them: 32-bit
-// sums, which are carried over to 64 bits once in 256 times. One thread.
+// The sums of eight numbers that are always added together, computed with vector instructions where the processor has
+// them. The sums have 32 bits and are added to 64-bit sums after every 256 additions. One thread.
 #pragma once
 
 #include <cinnabar/base/eight_buckets.hpp>

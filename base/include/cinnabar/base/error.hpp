@@ -81,8 +81,8 @@ struct Error {
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
         : code(c), os_errno(static_cast<std::int16_t>(e)), hint(h), subject(std::move(s)) {}
 
-    // "refused: nothing listens there (tcp://127.0.0.1:1): Connection refused". Returns "out of memory" if there is no
-    // memory for the text.
+    // Returns a text for people, for example "refused: nothing listens there (tcp://127.0.0.1:1): Connection refused".
+    // Returns "out of memory" if there is no memory for the text.
     [[nodiscard]] CINNABAR_API std::string message() const noexcept;
 };
 

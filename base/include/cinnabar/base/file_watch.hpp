@@ -15,8 +15,8 @@ namespace cinnabar {
 
 class CINNABAR_API FileWatch {
   public:
-    // Records the present version of the files. Read the files afterwards, so that a change made meanwhile is noticed.
-    // Empty paths are ignored.
+    // Records the present version of the files. Read the files after this, not before; otherwise a change made in
+    // between is not noticed. Empty paths are ignored.
     explicit FileWatch(std::vector<std::string> paths);
     // No check begins after this. Does not wait for a check in progress, which may still call `changed`, so that
     // function must own all that it uses.
@@ -24,9 +24,9 @@ class CINNABAR_API FileWatch {
     FileWatch(const FileWatch&) = delete;
     FileWatch& operator=(const FileWatch&) = delete;
 
-    // Call it once. `changed` runs on the thread that checks, when a path leads to another file, or its file has
-    // changed. It returns whether it could use the new files; if it returns false or throws, it is called again every
-    // second. io: the system cannot create a thread.
+    // Call it once. `changed` runs on the thread that checks, when a path leads to another file than before, or its
+    // file has changed. It returns whether it could use the new files; if it returns false or throws, it is called
+    // again every second. io: the system cannot create a thread.
     [[nodiscard]] Result<void> start(std::function<bool()> changed);
 
   private:

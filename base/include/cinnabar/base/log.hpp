@@ -34,8 +34,8 @@ class LogModule {
     consteval LogModule(const char* name) : name_(name) {
         if (!is_name(name)) throw "the name of a module: at most 15 of a to z, 0 to 9, _ and -";
     }
-    // For a name that is not known at compile time, such as a scheme; static storage. A malformed name has no level of
-    // its own.
+    // For a name that is not known at compile time, such as a scheme. `name` must have static storage duration. No
+    // level can be set for a malformed name.
     [[nodiscard]] static constexpr LogModule named(std::string_view name) noexcept { return LogModule(name, 0); }
     [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
 
@@ -61,9 +61,10 @@ struct LogLine {
     std::span<const LogField> fields = {};
 };
 
-// For sinks whose lines are text: writes the fields into `room`, as ` peer=tcp://10.0.0.5:41234 error=protocol`, those
-// that fit as a whole. A value with blanks, quotes, `=` or control characters is quoted and escaped as in JSON, so what
-// a peer sent forges neither a field nor a line. Returns what was written; empty: the line has no fields.
+// For sinks that write lines as text: writes the fields into `room`, as ` peer=tcp://10.0.0.5:41234 error=protocol`,
+// and leaves out those that do not fit as a whole. A value with blanks, quotes, `=` or control characters is quoted and
+// escaped as in JSON, so text from a peer cannot forge a field or a line. Returns what was written, which is empty if
+// the line has no fields.
 [[nodiscard]] CINNABAR_API std::string_view print_fields(const LogLine& line, std::span<char> room) noexcept;
 
 [[nodiscard]] CINNABAR_API std::string_view to_string(LogLevel level) noexcept;
@@ -92,8 +93,8 @@ enum class LogFormat : std::uint8_t { text, json };
 CINNABAR_API void set_log_format(LogFormat format) noexcept;
 
 // Sets levels and format from text, in any order: "warning,rpc=debug,tcp=off,json". A level without a module is for all
-// modules that have none of their own. invalid_argument: a word is unknown, which is the subject. overloaded: more than
-// 32 modules would have a level. On an error nothing is changed.
+// modules that have none of their own. invalid_argument: a word is unknown; the error's subject is that word.
+// overloaded: more than 32 modules would have a level. On an error nothing is changed.
 [[nodiscard]] CINNABAR_API Result<void> configure_log(std::string_view text);
 
 // Logs a line with printf formatting, truncated to 1023 bytes.

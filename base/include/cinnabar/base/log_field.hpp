@@ -4,8 +4,8 @@
 //     log(LogLevel::warning, "rpc", {peer_field(addr), error_field(code)}, "%s is cut off", name);
 //
 // In JSON they are members of the line: "peer": "tcp://10.0.0.5:41234", "error": "protocol". The text on stderr does
-// not change. Sinks get them as LogLine::fields. A field allocates nothing; the name of a peer is made only if its line
-// is logged.
+// not contain them. Sinks get them as LogLine::fields. A field allocates nothing; the name of a peer is formatted only
+// if its line is logged.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -19,8 +19,8 @@
 
 namespace cinnabar {
 
-// A literal of at most 15 lower-case letters, digits and `_`, other than the members that every line has; the compiler
-// checks it.
+// The key of a field: a literal of at most 15 lower-case letters, digits and `_`, but none of the JSON members that
+// every line has, such as "time". The compiler checks it.
 class LogKey {
   public:
     static constexpr std::size_t bytes_max = 15;
@@ -93,7 +93,8 @@ inline constexpr LogKey error_key{"error"};
 inline constexpr LogKey phase_key{"phase"};
 inline constexpr LogKey bytes_key{"bytes"};
 
-// The fields that lines of the library have, under the same keys everywhere.
+// The fields that the library's own lines have. A field has the same key in all lines.
+
 // The peer that the line is about: its address, or the proven name of a caller.
 template <NamedForLog T>
 [[nodiscard]] LogField peer_field(const T& peer) noexcept {

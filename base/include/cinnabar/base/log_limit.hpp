@@ -9,8 +9,9 @@
 
 namespace cinnabar {
 
-// For log_limited() in log.hpp: a rate limit for one place in the code that logs, a burst of lines, then one line per
-// period. Make it static, one for each place, so that memory does not grow with the number of peers. Thread-safe.
+// A rate limit for one place in the code that logs with log_limited() (log.hpp): it admits a burst of lines, then one
+// line per period. Make it static, one for each place, so that memory does not grow with the number of peers.
+// Thread-safe.
 class CINNABAR_API LogLimit {
   public:
     static constexpr std::uint32_t burst_default = 10;
@@ -23,7 +24,7 @@ class CINNABAR_API LogLimit {
     LogLimit& operator=(const LogLimit&) = delete;
 
     // Whether a line may be logged at `now`. If so, sets `left_out` to the number of lines that were dropped since the
-    // last one.
+    // last line that was logged.
     [[nodiscard]] bool admits(TimeUs now, std::uint64_t& left_out) noexcept;
 
   private:

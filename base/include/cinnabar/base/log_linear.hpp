@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-linear buckets for histograms: values below 2^bits have a bucket each; above, each power of two is divided into
-// 2^(bits - 1) buckets of equal width, so that the width of a bucket is at most its smallest value / 2^(bits - 1).
+// Log-linear buckets for histograms. Each value below 2^bits has a bucket of its own. Above that, the range from each
+// power of two to the next is divided into 2^(bits - 1) buckets of equal width, so the width of a bucket is at most its
+// smallest value / 2^(bits - 1).
 #pragma once
 
 #include <bit>
@@ -16,9 +17,9 @@ namespace cinnabar {
     return (std::size_t{shift} << (bits - 1)) + static_cast<std::size_t>(value >> shift);
 }
 
-// As log_linear_bucket(), in fewer instructions: a conversion to a floating-point number places the exponent and the
-// upper bits of the fraction one after the other, which is the bucket but for a constant. Requires: value <
-// log_linear_short_end, so that no bit is lost.
+// Gives the same result as log_linear_bucket(), in fewer instructions: the exponent of a floating-point number and the
+// upper bits of its fraction, read as one number, are the bucket plus a constant. Requires: value <
+// log_linear_short_end, so that the conversion to floating point is exact.
 inline constexpr std::uint64_t log_linear_short_end = std::uint64_t{1} << 53;
 [[nodiscard]] constexpr std::size_t log_linear_bucket_of_short(std::uint64_t value, unsigned bits) noexcept {
     if (value < std::uint64_t{1} << (bits - 1)) return static_cast<std::size_t>(value);

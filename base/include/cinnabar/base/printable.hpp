@@ -8,8 +8,8 @@
 
 namespace cinnabar {
 
-// Escapes text of others, such as the names of files, for messages and terminals: control characters and bytes that are
-// not UTF-8 become \xNN, a backslash becomes two. Thread-safe.
+// Escapes text from outside, such as the names of files, for messages and terminals: control characters and bytes that
+// are not UTF-8 become \xNN, and each backslash is doubled. Thread-safe.
 [[nodiscard]] CINNABAR_API std::string printable(std::string_view text);
 
 }  // namespace cinnabar

@@ -69,8 +69,8 @@ auto chained(R&& result, F&& f) {
 
 }  // namespace detail
 
-// Assigning a value over an error, or an error over a value, leaves the Result as it was if T's constructor throws;
-// otherwise assignment promises what T's does.
+// Exception guarantee of assignments: if a value replaces an error, or an error a value, and a constructor of T throws,
+// the Result keeps what it held. If a value replaces a value, the guarantee is that of T's assignment.
 template <typename T>
 class [[nodiscard]] Result {
   public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares a secret with what a peer presents, in the same number of instructions whatever the two are. A comparison of
-// two words by == may end at the first half that differs, on processors with smaller words. For longer secrets, use
-// CRYPTO_memcmp of OpenSSL. Pure.
+// Compares a secret with a value from a peer, in a number of instructions that does not depend on the two values. With
+// ==, processors with smaller words may stop at the first half that differs. For longer secrets, use CRYPTO_memcmp of
+// OpenSSL. Pure.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace cinnabar {
 
 // Bytes on their own pages: excluded from core dumps, locked in memory if the limits allow it (otherwise the log says
-// so once), and wiped at the end.
+// so once), and wiped by the destructor.
 class CINNABAR_API SecretBytes {
   public:
     SecretBytes() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ShortMutex: a mutex for sections of a few instructions with little contention. lock() and unlock() take one atomic
-// instruction each, without a call into the C library. lock() sleeps while another thread holds it. Not
+// instruction each, without a call into the C library. lock() sleeps while another thread holds the mutex. Not
 // recursive.
 #pragma once
 

@@ -25,7 +25,7 @@ struct PoolSlot {
     std::atomic<std::uint32_t> slot_next{0};  // index + 1 of the next free slot
 };
 
-// As PoolSlot, for objects aligned to a cache line: their first members are in the same line as the members of
+// A PoolSlot for objects that are aligned to a cache line: their first members share that line with the members of
 // PoolSlot.
 struct alignas(64) AlignedPoolSlot : PoolSlot {};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpareSlot: while a thread runs callbacks, keeps one slot that the thread has released, for its next acquire(). A
-// callback that ends one operation and begins another then does not use the SlotPool at all. Define it as constinit
+// SpareSlot: while a thread runs callbacks, keeps one slot that the thread has released, for its next acquire(). So a
+// callback that ends one operation and begins another does not use the SlotPool at all. Define it as constinit
 // thread_local; it keeps slots only inside a SpareScope. One thread.
 #pragma once
 

@@ -37,11 +37,11 @@ class CINNABAR_API Blocks {
 
     Blocks() = default;
     // `count` blocks, the first at `offset`; each begins `stride` bytes after the beginning of the one before.
-    // invalid_argument: no bytes, or they end beyond 2^63 - 1. too_large: over blocks_max.
+    // invalid_argument: the list has no bytes, or ends beyond 2^63 - 1. too_large: more than blocks_max blocks.
     [[nodiscard]] static Result<Blocks> strided(std::uint64_t offset, std::uint64_t block_bytes, std::uint64_t stride,
                                                 std::uint64_t count);
-    // One block for each number: block n begins at offset + n * stride. `stride` 0: block_bytes, so that blocks are
-    // adjacent. The same errors.
+    // One block for each number: block n begins at offset + n * stride. A `stride` of 0 stands for block_bytes, so that
+    // blocks are adjacent. Errors: as strided().
     [[nodiscard]] static Result<Blocks> indexed(std::uint64_t block_bytes, std::span<const std::uint32_t> numbers,
                                                 std::uint64_t offset = 0, std::uint64_t stride = 0);
 
@@ -53,14 +53,14 @@ class CINNABAR_API Blocks {
     [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
     // Whether any byte belongs to two blocks. Such a list can be read; a write would depend on the order.
     [[nodiscard]] bool overlap() const;
-    // The same blocks at offsets larger by `bytes`. invalid_argument: as above.
+    // The same blocks at offsets larger by `bytes`. invalid_argument: as strided().
     [[nodiscard]] Result<Blocks> shifted(std::uint64_t bytes) const;
 
     [[nodiscard]] std::size_t encoded_bytes() const noexcept;
     // Fails the writer if the list does not fit.
     void encode(ByteWriter& writer) const noexcept;
-    // Reads to the end of the reader. Allocates at most sizeof(Run) for each byte. protocol: malformed, empty, or over
-    // blocks_max. out_of_memory.
+    // Reads to the end of the reader. Allocates at most sizeof(Run) for each byte read. protocol: the bytes are
+    // malformed, or the list is empty or has more than blocks_max blocks. out_of_memory.
     [[nodiscard]] static Errc decode(ByteReader& reader, Blocks& out) noexcept;
 
     friend bool operator==(const Blocks&, const Blocks&) = default;

@@ -15,8 +15,8 @@ namespace cinnabar::bulk {
 
 class BufferPool;
 
-// A buffer taken from a pool; returns to it when destroyed, or once it is no longer in quarantine
-// (Region::quarantined). May outlive the BufferPool.
+// A buffer taken from a pool. When it is destroyed, its memory returns to the pool: at once or, if it is in quarantine
+// (Region::quarantined), when the quarantine has ended. May outlive the BufferPool.
 class CINNABAR_API PooledBuffer {
   public:
     PooledBuffer() = default;

@@ -17,9 +17,9 @@
 namespace cinnabar::bulk {
 
 // `bytes` of memory at `address`, within an allocation of the caller. The allocation and its context must live as long
-// as any region of it. The first call for a kind loads its driver. unsupported: unknown kind of device, or no driver
-// for it. invalid_argument: not device memory, or the allocation is smaller. io: the driver failed; the subject is the
-// driver's name of the error. overloaded: the system cannot start threads.
+// as any region of it. The first call for a kind loads its driver. unsupported: the kind of device is unknown, or has
+// no driver. invalid_argument: it is not device memory, or the allocation is smaller. io: the driver failed; the
+// subject is the driver's name of the error. overloaded: the system cannot start threads.
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address,
                                                                             std::uint64_t bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FarLender: lends far memory, which no transport can lend. To a Lend it is one more transport, without ports. It
-// writes a key into the descriptor; a peer that has the key asks the owner, by calls, to move the bytes
+// FarLender: lends far memory, which no transport can lend. It is a transport without ports, which a Lend uses like any
+// other. It writes a key into the descriptor; a peer that has the key calls the owner, which then moves the bytes
 // (owner_moves.hpp). The owner looks the key up here for each chunk. Revoking a lease stops the transfers that use it;
 // the lease is fenced when the last of them has ended. A copy that has begun cannot be stopped: if a disk hangs, the
 // fence fails (give_up), and the memory is in quarantine until the copy has ended. Any thread.
@@ -31,16 +31,16 @@ class CINNABAR_API FarLender final : public na::Transport {
     // One chunk's use of the memory, from begin() to end().
     struct Use {
         Region memory;
-        // Asks the use to end early, because the lease is revoked; called at most once, with a lock held: it must not
-        // block or call this object.
+        // Asks the use to end early, because the lease is revoked. It is called at most once, with the lock of the
+        // FarLender held, so it must not block or call the FarLender.
         void (*stop)(Use& use) noexcept = nullptr;
         const na::Peer* by = nullptr;    // the peer that sent the key; it is only compared
         const na::Addr* from = nullptr;  // its address, for guests; null: not known. Read by begin() only
         std::uint64_t key = 0;
         ListLink<Use> link;
     };
-    // `key` comes from describe(). permission: no such lease, the lease was revoked, is confined to others, or grants
-    // less access; too_large: the range is outside of the lease.
+    // `key` comes from describe(). permission: there is no such lease, or it was revoked, or it is confined to others,
+    // or it does not grant `access`. too_large: the range is outside of the lease.
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;

@@ -76,7 +76,7 @@ class CINNABAR_API FarMemory {
     [[nodiscard]] virtual std::shared_ptr<void> pin(Bytes) noexcept { return nullptr; }
 
     // The following functions let the device copy between memory of two processes of this host. They run on threads(),
-    // like load(). unsupported: this memory, or the other process, cannot do this; its bytes are then copied through
+    // like load(). unsupported: this memory, or the other process, cannot do this; the bytes are then copied through
     // staging buffers.
     //
     // Makes a handle of the memory that begins at `offset`.
@@ -86,7 +86,7 @@ class CINNABAR_API FarMemory {
     [[nodiscard]] virtual std::unique_ptr<IpcMemory> open_ipc(const IpcHandle& handle, std::uint64_t bytes,
                                                               FarEnd& end) noexcept;
     // Copy `bytes` at `offset` of this memory to or from offset `at` of memory that open_ipc() of this kind returned.
-    // As load().
+    // The rules of load() apply.
     [[nodiscard]] virtual FarEnd load_into(std::uint64_t offset, IpcMemory& to, std::uint64_t at,
                                            std::uint64_t bytes) noexcept;
     [[nodiscard]] virtual FarEnd store_from(std::uint64_t offset, const IpcMemory& from, std::uint64_t at,

@@ -53,15 +53,15 @@ class CINNABAR_API Region {
     // The bytes [offset, offset + bytes) of a file. The region duplicates the descriptor, so `fd` may be closed. Peers
     // read the current contents of the file. A read beyond its end makes the transfer fail with `stale`, a failing disk
     // with `io` or `no_space`. When a transfer has ended, the bytes it wrote are in the file, but not necessarily on
-    // the disk. The file is not locked. invalid_argument: 0 bytes, not a regular file or block device, opened with
-    // O_APPEND or O_DIRECT, or read-only access beyond its end. permission: `fd` is not open for that access.
-    // overloaded: no descriptor or thread is left.
+    // the disk. The file is not locked. invalid_argument: 0 bytes; or the file is neither a regular file nor a block
+    // device; or it is open with O_APPEND or O_DIRECT; or `access` is read-only and the range ends beyond the end of
+    // the file. permission: `fd` is not open for `access`. overloaded: no descriptor or thread is left.
     [[nodiscard]] static Result<Region> of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access);
     // All of the memory. invalid_argument: null, or 0 bytes.
     [[nodiscard]] static Result<Region> of_far(std::shared_ptr<FarMemory> memory, na::Access access);
-    // Concatenates regions, at least one of which is far. Host memory among them is staged too. Keeps the parts alive.
-    // invalid_argument: no part, an empty one, or none is far (then expose the segments). permission: a part has less
-    // access.
+    // Concatenates regions, at least one of which is far. Host memory among them is moved through staging buffers, too.
+    // Keeps the parts alive. invalid_argument: there is no part, a part is empty, or no part is far (then use expose()
+    // with the segments). permission: `access` exceeds that of a part.
     [[nodiscard]] static Result<Region> join(std::span<const Region> parts, na::Access access);
 
     // A handle to the bytes [offset, offset + bytes) of this one. Requires: they lie inside.
@@ -84,7 +84,7 @@ class CINNABAR_API Region {
     // True while a peer may still access some of these bytes although the call that lent them has ended: the peer did
     // not end its access, and the transport could not revoke it. The quarantine ends when the connection to that peer
     // ends, which also ends the access of a third party to which the peer forwarded the memory. Until then, do not
-    // read, write, lend or free the memory. Device memory that was shown to a peer by a handle (decision 94) stays in
+    // read, write, lend or free the memory. Device memory of which such a peer has a handle (decision 94) stays in
     // quarantine until this process ends. Far memory that a call lent is in quarantine until the last copy of it has
     // ended, for instance while a disk hangs. For a joined region, only the joined region reports this, not its parts.
     [[nodiscard]] bool quarantined() const noexcept;
@@ -101,8 +101,8 @@ class CINNABAR_API Region {
     // not far; for copy_in, the region is writable.
     void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
-    // copy_out and copy_in for any region, far or not. They may block, so do not call them on a thread that drives a
-    // context. If a copy fails, the bytes before the failure are copied.
+    // Like copy_out and copy_in, but for any region, far or not. They may block, so do not call them on a thread that
+    // drives a context. If a copy fails, the bytes before the failure have been copied.
     [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) const noexcept;
     [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) const noexcept;
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RegionCache: regions of memory that the program exposes again and again, kept by address, so that the memory is
-// registered with a transport once (RDMA devices pin its pages at each registration):
+// RegionCache: regions of memory that the program exposes again and again. They are found by address, so that the
+// memory is registered with a transport only once (RDMA devices pin its pages at each registration):
 //
 //     RegionCache cache;
 //     Region region = cache.expose(buffer, na::Access::read).value();     // each time
 //     cache.forget(buffer);                                               // before the buffer is freed
 //
-// Memory is in the cache only if the program puts it there, and the program says when it goes: a region of memory that
-// was freed and mapped again would name the old pages, and nothing in user space reports that for all memory. Hooks of
-// the allocator miss munmap by others, and a userfaultfd takes privileges and slows page faults down.
+// The program must call forget() before it frees the memory. Otherwise, if other memory is later mapped at the same
+// address, the cached region still refers to the old pages. The cache cannot detect this by itself: hooks of the
+// allocator miss calls of munmap by other code, and userfaultfd requires privileges and slows page faults down.
 //
-// Thread-safe. Registrations end without a lock held.
+// Thread-safe. No lock is held while a registration is removed.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -38,12 +38,13 @@ class CINNABAR_API RegionCache {
     RegionCache(const RegionCache&) = delete;
     RegionCache& operator=(const RegionCache&) = delete;
 
-    // A region of this memory with exactly this access: a slice of a kept one if the memory lies inside, otherwise a
-    // new one. The cache keeps a new one, unless it has more than bytes_max: those that it overlaps are dropped, and
-    // then the least recently used ones until there is room. Errors: as Region::expose.
+    // Returns a region of this memory with exactly this access. If the memory lies inside a region in the cache, it is
+    // a slice of that region. Otherwise it is a new region, which is added to the cache unless it is larger than
+    // bytes_max; regions in the cache that it overlaps are dropped, and then the least recently used ones until there
+    // is room. Errors: as Region::expose.
     [[nodiscard]] Result<Region> expose(Bytes memory, na::Access access);
-    // Drops the regions that overlap this memory. Those that were handed out stay valid, so the memory must live until
-    // the last handle is gone, as ever; see Region::expose.
+    // Drops the regions that overlap this memory. Handles that expose() has returned stay valid, so the memory must
+    // live until the last of them is gone (Region::expose).
     void forget(ConstBytes memory) noexcept;
     void clear() noexcept;
 

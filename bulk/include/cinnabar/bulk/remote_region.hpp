@@ -77,8 +77,8 @@ struct Description {
 };
 
 [[nodiscard]] CINNABAR_API std::size_t described_bytes(const Description& description) noexcept;
-// Encodes a descriptor. Fails the writer if it does not fit, or if the range has more than descriptor_segments_max
-// segments and a transport needs them (one without Caps::offset_addressing).
+// Encodes a descriptor. Fails the writer if the descriptor does not fit. Also fails it if the range has more than
+// descriptor_segments_max segments and a transport needs their sizes (one without Caps::offset_addressing).
 CINNABAR_API void describe(const Description& description, ByteWriter& writer) noexcept;
 
 // Encodes a received descriptor for a third party: it is bound to its owner, and the third party connects to that

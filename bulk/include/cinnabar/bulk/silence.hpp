@@ -8,7 +8,7 @@
 namespace cinnabar::bulk {
 
 // The owner checks `looks` times within the allowed time. lasts() is true when that many checks in a row found no new
-// bytes. A process that was itself held up checks late, but only once, so it does not blame its peers.
+// bytes. If the process itself is held up, the next check is late but counts only once, so the peer is not blamed.
 class Silence {
   public:
     static constexpr int looks = 4;

@@ -2,8 +2,8 @@
 // Mover: copies any range of a peer's memory to any range of local memory (pull) or back (push). A transfer is cut into
 // chunks, a limited number of which (the window) is in flight. The first error stops it; it then waits for the chunks
 // in flight and completes once. After the completion the local memory is no longer accessed, unless the transfer failed
-// and the memory is in quarantine: the owner of far memory was asked to move the bytes and has not let go
-// (Region::quarantined).
+// and the memory is in quarantine (Region::quarantined). That happens if the owner of far memory was asked to move the
+// bytes and did not confirm that it has stopped.
 //
 // Threads: a Mover and its transfers belong to one na::Context. Functions marked "Owner" must be called by the owner of
 // that context (na/context.hpp), the others by any thread if the context is `many`.
@@ -39,7 +39,8 @@ struct MoverOptions {
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long (at most a quarter
     // longer). A direct copy by a device shows no progress before its end, so it has one more second per 256 MB. This
-    // is checked periodically (silence.hpp), so a process that was itself held up does not end transfers. 0: never.
+    // is checked periodically (silence.hpp), so a process that was itself held up does not end its transfers for that
+    // reason. 0: never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
@@ -50,9 +51,9 @@ struct TransferArgs {
     Direction direction = Direction::pull;
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
-    // If not null, used instead of `remote`: a handle of memory that was shown by the peer `connected`, which runs as
-    // the same user. The device copies it, in one piece as far as budgets allow. unsupported: this side cannot open it,
-    // or `local` is not entirely memory of such a device. Must live until the completion.
+    // If not null, used instead of `remote`: a handle of memory that the peer `connected` gave to this process, which
+    // runs as the same user. The device copies the memory, in one piece as far as budgets allow. unsupported: this side
+    // cannot open the handle, or `local` is not entirely memory of such a device. Must live until the completion.
     const IpcHandle* shown = nullptr;
     std::uint64_t remote_offset = 0;
     // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each
@@ -65,17 +66,17 @@ struct TransferArgs {
     // Allows a descriptor that is bound to an owner. The sender of such a descriptor chooses the address that this
     // process connects to. If false, the transfer ends with `permission`.
     bool follow_owner = false;
-    // The address of that owner, if the caller knows a better one than the descriptor's, for instance for its own
-    // memory; otherwise empty.
+    // If the descriptor is bound to an owner: the address of that owner, if the caller knows a better one than the
+    // descriptor's, for instance for its own memory; otherwise empty.
     na::Addr owner_at;
-    // The connection to use, or null. Leases are valid only on the connection on which they were granted. Referenced
-    // until the completion.
+    // The connection to use, or null. Leases are valid only on the connection on which they were granted. The transfer
+    // holds a reference to it until the completion.
     na::Peer* connected = nullptr;
     TimeUs deadline = time_never;  // on the clock of the context
     // Overrides MoverOptions::stall_max; 0: never.
     std::optional<Microseconds> stall_max;
     // For a push of at least one byte: the peer is notified with this value, once, when all bytes have been written
-    // (Caps::put_notify). Not sent if the transfer fails.
+    // (Caps::put_notify). If the transfer fails, the peer is not notified.
     std::optional<std::uint32_t> notify;
 };
 
@@ -90,8 +91,8 @@ class CINNABAR_API Transfer : public PoolSlot {
 
     // Valid after the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // Valid after the completion: whether it timed out because nothing moved for stall_max, rather than by its
-    // deadline.
+    // Valid after the completion: whether the transfer timed out because nothing moved for stall_max, rather than by
+    // its deadline.
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
     // The errno of a failed copy from or to far memory; otherwise 0.
     [[nodiscard]] int os_errno() const noexcept { return os_errno_; }
@@ -107,9 +108,10 @@ class CINNABAR_API Transfer : public PoolSlot {
     std::atomic<std::uint64_t> bytes_done_{0};
 };
 
-// Completion callback. Runs once per transfer, never inside start() or cancel(). `queued`: from trigger(); may run any
-// user code. `internal`: by the owner, inside progress(), for the rpc layer's transfers; must not run user code. The
-// transfer's handle to the local region has been dropped before. The slot is reused after Mover::release.
+// Completion callback. Runs once per transfer, never inside start() or cancel(). `queued`: trigger() calls it, and it
+// may run any user code. `internal`: the owner calls it inside progress(), for the rpc layer's transfers; it must not
+// run user code. Before the callback, the transfer drops its handle to the local region. The slot is reused after
+// Mover::release.
 using TransferDone = void (*)(Transfer& transfer, void* user) noexcept;
 enum class Deliver : std::uint8_t { queued, internal };
 
@@ -130,30 +132,29 @@ class CINNABAR_API Mover {
     Mover& operator=(const Mover&) = delete;
 
     // Any thread. Starts a transfer, or queues it behind others. Returns null and sets `why` if it was not started:
-    // invalid_argument (a range outside the memory), permission (the descriptor or the local region does not allow it),
-    // overloaded (transfers_max), closed (after close). Later errors are the result of the transfer: unsupported (the
-    // transport cannot notify), unreachable (also: the memory was lent on no transport that reaches the peer), refused,
-    // peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; for far memory: io, no_space,
-    // stale (the file has become shorter). The result is `ok` if and only if all bytes were moved. `progress` may be
-    // null.
+    // invalid_argument (a range is outside of its memory), permission (the descriptor or the local region does not
+    // allow it), overloaded (transfers_max), closed (after close). Later errors are the result of the transfer:
+    // unsupported (the transport cannot notify), unreachable (also if the memory was lent on no transport that reaches
+    // the peer), refused, peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; for far
+    // memory: io, no_space, stale (the file has become shorter). The result is `ok` if and only if all bytes were
+    // moved. `progress` may be null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
     // Any thread, before release. Cancels the transfer, which then completes once, with `canceled` or with the result
     // that it would have had. Chunks that the transport cannot cancel are waited for.
     void cancel(Transfer& transfer) noexcept;
-    // As cancel(), but takes effect in the next progress(). This call never takes ownership of the context, so it is
-    // safe while holding a lock that completions take.
+    // Like cancel(), but takes effect in the next progress(). This call never takes ownership of the context, so it is
+    // safe while the caller holds a lock that completions take.
     void cancel_soon(Transfer& transfer) noexcept;
     // Any thread, after the completion callback: frees the slot.
     void release(Transfer& transfer) noexcept;
-    // Owner. Ends all transfers with this peer, including those with nothing in flight. To be called from
-    // Receiver::on_peer.
+    // Owner. Ends all transfers with this peer, including those with nothing in flight. Call it from Receiver::on_peer.
     void peer_lost(na::Peer& peer, Errc why) noexcept;
     // Owner. Whether transfers of this side with this peer are running.
     [[nodiscard]] bool moves_with(const na::Peer& peer) const noexcept;
     // Any thread. Ends all transfers with `canceled`; start fails with `closed` from now on. Call it before
-    // na::Context::close, with some progress() in between for chunks that the transport can cancel. Transfers that
-    // still have chunks in flight are then ended by the context.
+    // na::Context::close, with some progress() in between for chunks that the transport can cancel. na::Context::close
+    // then ends the transfers that still have chunks in flight.
     void close() noexcept;
 
     // Sets the object that asks owners to move memory that only they can access (owner_moves.hpp). Call before the

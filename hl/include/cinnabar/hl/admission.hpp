@@ -30,11 +30,11 @@ namespace cinnabar::hl {
 
 struct AdmissionOptions {
     std::uint32_t running_max = 64;
-    // The most places reserved at a time. One peer holds at most running_max / 2 of them, or one if that is 0. A
-    // request that gets no place is told to retry as well, but then has no priority over others.
+    // The maximum number of places reserved at a time. One peer holds at most running_max / 2 of them, or one if that
+    // is 0. A request that gets no place is also told when to retry, but then has no priority over others.
     std::uint32_t places_max = 4096;
-    // When to retry: the estimated time until it is this request's turn, within these bounds. The place is reserved for
-    // twice that time plus late_max.
+    // A rejected request is told to retry after the estimated time until its turn, which is kept within these bounds.
+    // Its place is reserved for twice that time plus late_max.
     Microseconds pause_min{1'000};
     Microseconds pause_max{1'000'000};
     Microseconds late_max{100'000};

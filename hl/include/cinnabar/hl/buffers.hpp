@@ -118,11 +118,11 @@ class CINNABAR_API Buffers {
     explicit Buffers(std::uint64_t bytes_max);
 
     // Takes a buffer of `bytes`; its memory is rounded up to a power of two. `peer`: the peer that chose the size
-    // (Request::source), as in Bulk::fetch. A peer may hold no more of the node's buffer_bytes_max than it leaves free:
-    // at most half, and less while others hold buffers, too. Buffers are cut from slabs, and as long as one buffer of a
-    // slab is in use, the slab can be neither freed nor cut into other sizes. So the rule also holds for slabs: those
-    // with buffers of several holders count in equal parts for each. overloaded: buffer_bytes_max, or what the peer may
-    // hold of it, is used up. out_of_memory. invalid_argument: 0 bytes.
+    // (Request::source), as in Bulk::fetch. A peer must leave at least as much of the node's buffer_bytes_max free as
+    // it holds, so it holds at most half, and less while others hold buffers, too. Buffers are cut from slabs, and as
+    // long as one buffer of a slab is in use, the slab can be neither freed nor cut into other sizes. So the rule also
+    // holds for slabs; a slab whose buffers have several holders counts in equal parts for each of them. overloaded:
+    // buffer_bytes_max is used up, or the part of it that the peer may hold. out_of_memory. invalid_argument: 0 bytes.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
@@ -152,9 +152,9 @@ class CINNABAR_API Buffers {
     // All of these require mutex_ to be held.
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
-    // The size of the largest slab that may be made for this account; for no peer, any. The bytes of a slab are divided
-    // equally among the accounts that hold its buffers, and with the new slab the total of a peer may not exceed what
-    // is then still free: in no slab, or in slabs without a buffer in use.
+    // The size of the largest slab that may be made for this account; unlimited if the account is not that of a peer.
+    // The bytes of a slab are divided equally among the accounts that hold its buffers. After a new slab is made, a
+    // peer's total must not exceed what is then still free: memory in no slab, or in slabs without a buffer in use.
     [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
     [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
                                                                        const detail::BufferAccount& account);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk: memory that a caller lends to a call, and the transfers that move its bytes. The caller puts a `Bulk`, made
 // from a region, into the arguments, and the memory is lent until the call has ended. If the peer neither stops using
-// the memory nor disconnects, it may be able to access it for longer: then Region::quarantined is true, and a pooled
-// buffer does not return to its pool. The handler pulls from it or pushes to it:
+// the memory nor disconnects, it may be able to access the memory for longer: then Region::quarantined is true, and a
+// pooled buffer does not return to its pool. The handler pulls from the memory or pushes to it:
 //
 //     struct SaveIn { std::string name; cinnabar::Bulk data; };
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
@@ -14,12 +14,12 @@
 // A handler may pass a received Bulk on to another server in a call of its own, if the first caller has made it
 // forwardable(), or forwardable_to() that server. That server then pulls directly from the first caller, and must set
 // TransferOptions::follow_owner. The first caller must listen on the transport on which it lends the memory, unless the
-// bytes are few enough to be sent inside the call. Otherwise the call that forwards it ends with `unreachable`.
+// bytes are few enough to be sent inside the call. Otherwise the call that passes the Bulk on ends with `unreachable`.
 //
 // A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
 // task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, with one
-// exception: a peer that was asked to move bytes of a file or of device memory that it lent may not let go of the local
-// memory. Then the transfer fails, and Region::quarantined is true.
+// exception: if the caller lent a file or device memory, it moves the bytes itself, and could fail to stop when asked
+// to. Then the transfer fails, and Region::quarantined is true for the local memory.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -52,33 +52,34 @@ struct TransferOptions {
     std::optional<std::uint64_t> bytes = {};    // unset: as many as both sides have room for
     std::optional<Microseconds> deadline = {};  // from now on; unset: the deadline of the enclosing task
     // The transfer ends with timed_out if nothing has moved for this long (or up to a quarter longer) while chunks are
-    // in flight; 0: never. Unset: rpc::Options::bulk.stall_max.
+    // in flight; 0: never. If unset, rpc::Options::bulk.stall_max applies.
     std::optional<Microseconds> stall = {};
-    // Instead of `offset` and `bytes`: these blocks of the remote memory, in their order, as in bulk::TransferArgs.
-    // Must live until the transfer has ended.
+    // If not null: the blocks of the remote memory to move, in order, instead of the range at `offset`
+    // (bulk::TransferArgs). The list must live until the transfer has ended.
     const bulk::Blocks* blocks = nullptr;
     // Called with the number of bytes moved so far, on the thread that drives progress: it must be short and must not
     // block or throw. The function must live until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
     // Allows a transfer from memory that a third party owns, not the caller: this side connects to the address that the
-    // descriptor names. Set it only where untrusted peers cannot call, because the caller chooses that address. Without
-    // it such a transfer ends with `permission`.
+    // descriptor names. Set it only where untrusted peers cannot call, because the caller chooses that address. If it
+    // is not set, such a transfer ends with `permission`.
     bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
     // Receives the number of bytes moved, even if the transfer ends early: at least that many are in place. Must live
     // until the transfer has ended. The error of a transfer that ended early contains it too.
     std::uint64_t* moved = nullptr;
-    // Checked transfers, of host, file and device memory: each chunk is compared when it has arrived, and moved again
-    // if it is damaged, `again_max` times in all; then the transfer ends with bad_checksum. `progress` and `moved`
-    // count bytes that were right; `progress` is called where the task runs, which on a pool may be several threads.
-    // `blocks` and `notify` do not go with it. invalid_argument: the memory is smaller than what the checksums cover.
+    // The next three options are for checked transfers, of host, file and device memory. Each chunk is compared after
+    // it has arrived, and moved again if it is damaged. In all, chunks are moved again `again_max` times at most; then
+    // the transfer ends with bad_checksum. `progress` and `moved` count only bytes that were compared and right.
+    // `progress` is called where the task runs; on a pool, several threads may call it at once. invalid_argument:
+    // `blocks` or `notify` is set, or the memory is smaller than what the checksums cover.
     //
-    // A pull compares with the checksums that the owner of the memory sent along (chunk_sums.hpp); they must live until
-    // the transfer has ended. `bytes` is theirs. Far memory is read again for it: permission, if its region is not
-    // read_write.
+    // A pull compares the bytes with these checksums, which the owner of the memory has sent (chunk_sums.hpp). They
+    // must live until the transfer has ended. They also say how many bytes are moved. Local far memory is read back to
+    // compare it, so its region must be read_write (permission).
     const ChunkSums* sums = nullptr;
-    // A push reads each chunk back, in chunks of 1 MiB, so it takes twice the traffic. permission: the memory was lent
-    // for writing only. Neither side may change the memory meanwhile.
+    // A push pulls back each chunk of 1 MiB to compare it, which doubles the traffic. permission: the memory was lent
+    // for writing only. Neither side may change the memory during the transfer.
     bool read_back = false;
     std::uint32_t again_max = again_max_default;
 };
@@ -160,17 +161,18 @@ class Bulk : public rpc::Bulk {
   public:
     using rpc::Bulk::Bulk;
 
-    // In a caller that owns the memory: the same Bulk, which the called peer may then pass on. While it is lent, any
-    // holder of the descriptor can use it. Has no effect on a Bulk received in a request.
+    // In a caller that owns the memory: returns a Bulk of the same memory that the called peer may pass on to others.
+    // While the memory is lent, anyone who has the descriptor can access it. Has no effect on a Bulk received in a
+    // request.
     [[nodiscard]] Bulk forwardable() const {
         Bulk copy(*this);
         copy.set_forwardable();
         return copy;
     }
 
-    // The same, for third parties that the owner names (rpc/guests.hpp): "cert:storage", "key:ann", "uid:1000", or a
-    // peer that has connected to this node. Others to whom the descriptor leaks, or is passed on, get `permission`,
-    // where the owner of the memory checks each access (docs/security.md, "Memory"). Null: nobody else.
+    // Like forwardable(), but only for third parties that the caller names (rpc/guests.hpp): "cert:storage", "key:ann",
+    // "uid:1000", or a peer that has connected to this node. Others who get the descriptor are answered `permission`,
+    // if the owner of the memory checks each access (docs/security.md, "Memory"). Null: nobody else may use it.
     [[nodiscard]] Bulk forwardable_to(std::shared_ptr<const rpc::Guests> guests) const {
         Bulk copy(*this);
         copy.set_guests(std::move(guests));
@@ -182,15 +184,15 @@ class Bulk : public rpc::Bulk {
     [[nodiscard]] TransferOp pull(bulk::Region local, TransferOptions options = {}) const {
         return TransferOp(bulk::Direction::pull, remote(), std::move(local), options).under(request());
     }
-    // The same into plain memory, which must live until the transfer has ended. It is registered for this one transfer;
-    // a region that is used more than once is faster.
+    // Like pull() above, but into plain memory, which must live until the transfer has ended. It is registered for this
+    // one transfer; a region that is used more than once is faster.
     [[nodiscard]] TransferOp pull(Bytes local, TransferOptions options = {}) const {
         auto region = bulk::Region::expose(local, na::Access::write);
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
     }
     // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers)
-    // and returns it as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors:
-    // Buffers::take, and those of pull.
+    // and returns it as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors: those of
+    // Buffers::take and of pull.
     template <typename T>
     [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
@@ -208,10 +210,10 @@ class Bulk : public rpc::Bulk {
             co_return Error(Errc::invalid_argument, "offset and bytes reach beyond the end of the remote memory");
         co_return Fetched<T>(*std::move(buffer));
     }
-    // In a handler: maps the caller's memory for reading without a copy, from `offset` on; `bytes` unset: to its end.
-    // Works for memory that the caller allocated with NodeRef::allocate on this host. Check View::valid after reading:
-    // if it returns false, the caller has withdrawn the memory, and the bytes read may be garbage. unsupported,
-    // unreachable: pull it instead. Other errors: rpc::Request::view.
+    // In a handler: maps the caller's memory for reading without a copy, from `offset` on, to its end if `bytes` is
+    // unset. Works for memory that the caller allocated with NodeRef::allocate on this host. Check View::valid after
+    // reading: if it returns false, the caller has withdrawn the memory, and the bytes read may be garbage.
+    // unsupported, unreachable: pull the memory instead. Other errors: rpc::Request::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(std::uint64_t offset = 0,
                                                          std::optional<std::uint64_t> bytes = {}) const {
         if (!request())

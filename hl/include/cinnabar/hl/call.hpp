@@ -7,7 +7,8 @@
 //     node.call(sum, peer, {2, 3}).then([](Result<int> c) { ... });        // callback, from the node's loop
 //     Future<int> d = node.call(sum, peer, {2, 3}).future();               // ask later
 //
-// A Pending that is destroyed unsent sends nothing. One that is awaited must not be destroyed before it has ended.
+// A Pending that is destroyed unsent sends nothing. A Pending that is awaited must not be destroyed before its call has
+// ended.
 #pragma once
 
 #include <cinnabar/hl/call_op.hpp>
@@ -69,9 +70,9 @@ inline constexpr bool await_breaks_temporaries = false;
 
 }  // namespace detail
 
-// The type of a call that must not be awaited as a temporary with g++ 12, because one of its arguments is, or may be
-// (it was written in braces), a temporary that owns memory. It can be sent like any other, but co_await takes it only
-// by name:
+// The type of a call that must not be awaited as a temporary with g++ 12, because one of its arguments is a temporary
+// that owns memory, or may be one because it was written in braces. It can be sent like any other, but co_await takes
+// it only by name:
 //
 //     auto call = node.call(put, peer, Item{"a", 3});
 //     Result<void> done = co_await call;                // or name the argument: co_await node.call(put, peer, item)

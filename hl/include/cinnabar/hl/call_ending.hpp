@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a call was when it ended early, as data: what Error::message() says in words.
+// Where a call was when it ended early. Error::message() says the same in words.
 //
 //     const auto reply = node.call(greet, peer, "you").wait();
 //     if (const auto ending = call_ending(reply.error()); ending && ending->longest == CallPhase::waits_for_credit) ...
@@ -29,9 +29,9 @@ struct CallEnding {
     bool was_sent = false;                   // the target may have received it
 };
 
-// For errors with which a call of this node ended: timed_out, canceled, peer_lost and overloaded. Empty for other
+// Returns how a call of this node ended, if its error is timed_out, canceled, peer_lost or overloaded. Empty for other
 // errors, for a call that could not be started, and if no memory was left to record it. For a call through a Caller it
-// is the ending of the last attempt, also if the call was stopped in a pause after that. Any thread.
+// is the ending of the last attempt, even if the call was stopped in a pause after that attempt. Any thread.
 [[nodiscard]] CINNABAR_API std::optional<CallEnding> call_ending(const Error& error);
 
 }  // namespace cinnabar::hl

@@ -8,8 +8,8 @@
 //
 // A call is sent in one of the four ways of Node::call. One deadline covers all its attempts and the pauses between
 // them. The arguments are copied, and encoded again for each attempt. If an argument is a view, what it refers to must
-// live until the call has ended. The error is that of the last attempt. Its text says why there was no further attempt
-// and lists them all: "... 3 attempts: refused while connecting, 1 ms; ...".
+// live until the call has ended. The error is that of the last attempt. Its text lists the last 16 attempts and says
+// why there was no further one: "...; 2 attempts: peer lost, sent, 2.1 ms; refused, not sent, 0.2 ms; no more: ...".
 //
 // A handle; copies share budgets and quotas. Thread-safe. The Caller and its calls must end before the node.
 #pragma once
@@ -43,8 +43,8 @@ class CINNABAR_API Caller : public BasicCalls<detail::CallerCalls> {
   public:
     explicit Caller(NodeRef node, CallerOptions options = {});
 
-    // The same Caller with another priority for the calls made through the result; `normal` at first. It matters when
-    // calls wait for a quota.
+    // Returns a Caller that makes its calls with this priority, and is otherwise the same. The priority of a new Caller
+    // is `normal`. It matters only when calls wait for a quota.
     [[nodiscard]] Caller with(Priority priority) const;
 
     [[nodiscard]] CallerCounts counts() const noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BasicCalls: Node::call, and Caller::call (caller.hpp). Two overloads for each number of arguments, so that an
-// argument can be written in braces: node.call(sum, peer, {2, 3}, 50ms). The last parameter is a deadline or
-// CallOptions.
+// BasicCalls: the functions Node::call and Caller::call (caller.hpp). There are two overloads for each number of
+// arguments, so that an argument can be written in braces: node.call(sum, peer, {2, 3}, 50ms). The last parameter is a
+// deadline or CallOptions.
 #pragma once
 
 #include <cinnabar/hl/calls_written.hpp>

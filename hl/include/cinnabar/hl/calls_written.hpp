@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Base of BasicCalls (calls.hpp). For g++ 12 only, it has overloads of `call` that take each argument by forwarding
-// reference and so see whether it is a temporary. They are chosen for contracts whose arguments own memory: a call
-// without temporaries may then be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
+// reference and so see whether it is a temporary. They are chosen for contracts whose arguments own memory, so that a
+// call without temporaries may be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -12,8 +12,9 @@
 namespace cinnabar::hl {
 namespace detail {
 
-// Like std::tuple_element, but past the end it has no member `type`, where std::tuple_element is a hard error. clang 14
-// substitutes the arguments of an overload before it checks its requires clause.
+// Like std::tuple_element, but for an index past the end it has no member `type`, whereas std::tuple_element does not
+// compile. clang 14 gets to such an index, because it substitutes the arguments of an overload before it checks the
+// requires clause.
 template <std::size_t Index, typename Arguments>
 struct ArgumentAt {};
 template <std::size_t Index, typename... A>
@@ -52,7 +53,7 @@ concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
 [[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
 [[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
 
-// What BasicCalls needs to make calls on a node: the core that calls are made from, and the type that `call` returns.
+// Tells BasicCalls how to make calls on a node: the core that calls are made from, and the type that `call` returns.
 // That is Pending, or MustBeNamed where g++ 12 would destroy an argument twice (`fragile`, above).
 struct NodeCalls {
     using Core = NodeCore*;

@@ -4,8 +4,9 @@
 // can encode by itself do not go through cereal. Every file that uses one of cereal's types in a call must include this
 // header first.
 //
-// Input from the peer is limited as for proc: counts by the bytes left (an element has at least one byte) and by the
-// memory allowed, nesting by `cereal_depth_max`. Exceptions of cereal become Errc::protocol.
+// Input from the peer is limited as for proc. The bytes left limit the count of elements, as an element has at least
+// one byte, and so does the memory allowed; `cereal_depth_max` limits the nesting. Exceptions of cereal become
+// Errc::protocol.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>

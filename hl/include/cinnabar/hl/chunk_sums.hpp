@@ -33,8 +33,9 @@ class CINNABAR_API ChunkSums {
     // Reads all of the memory. Requires: chunk_bytes is not 0; the memory is neither a file nor device memory.
     [[nodiscard]] static ChunkSums of(const bulk::Region& memory, std::uint64_t chunk_bytes = chunk_bytes_default);
 
-    // The same of memory of any kind. Files and device memory are read on threads of their own. Requires: chunk_bytes
-    // is not 0. Errors: those of reading; canceled and timed_out, by the task.
+    // Like of(), for memory of any kind. Files and device memory are read on threads of their own. Requires:
+    // chunk_bytes is not 0. Errors: those of reading; canceled and timed_out, if the task is stopped or its deadline
+    // passes.
     [[nodiscard]] static Task<Result<ChunkSums>> read(bulk::Region memory,
                                                       std::uint64_t chunk_bytes = chunk_bytes_default);
 
@@ -65,9 +66,9 @@ class CINNABAR_API ChunkSums {
     std::vector<std::uint32_t> sums_;
 };
 
-// Pulls the memory that the sums cover: Bulk::pull with TransferOptions::sums and again_max; `bytes`, `blocks` and
+// Pulls the memory that the sums cover, like Bulk::pull with TransferOptions::sums and again_max; `bytes`, `blocks` and
 // `notify` are not used. `options.offset` is where the first of these bytes lies in the remote memory. `from` and
-// `sums` must live until the pull has ended, as parts of the request do. Returns the number of bytes.
+// `sums` must live until the pull has ended; those in a request do. Returns the number of bytes.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(const Bulk& from, bulk::Region into,
                                                                     const ChunkSums& sums, TransferOptions options = {},
                                                                     std::uint32_t fetch_again_max = again_max_default);

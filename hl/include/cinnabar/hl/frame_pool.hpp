@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocator for coroutine frames and small call states: free lists by size for each thread, and a shared reserve that
-// balances threads that only take and threads that only give back. In the steady state nothing is allocated. Under
-// AddressSanitizer it is plain new and delete, so that a use after free is found.
+// Allocator for coroutine frames and small call states. Each thread has free lists by size. A shared reserve moves
+// memory from threads that only free to threads that only allocate. In the steady state nothing is allocated from the
+// system. Under AddressSanitizer it is plain new and delete, so that a use after free is found.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

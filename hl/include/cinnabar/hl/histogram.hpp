@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram of times whose buckets are at most a quarter of their values wide (base/log_linear.hpp): exact below
-// 8 microseconds, then four buckets for each power of two.
+// A histogram of times. Below 8 microseconds each value has a bucket of its own; above that there are four buckets for
+// each power of two, so that the width of a bucket is at most a quarter of its values (base/log_linear.hpp).
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -21,8 +21,8 @@ struct Histogram {
     [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
         return log_linear_bucket(took_us, bits);
     }
-    // Bucket i counts times from lower_edge_us(i) to below lower_edge_us(i + 1), in microseconds. Times beyond the last
-    // bucket do not exist; for any larger `bucket`, the end of the last one.
+    // Bucket i counts times from lower_edge_us(i) to below lower_edge_us(i + 1), in microseconds. For an index past the
+    // last bucket, returns the largest TimeUs, where the last bucket ends.
     [[nodiscard]] static constexpr TimeUs lower_edge_us(std::size_t bucket) noexcept {
         return bucket < buckets ? log_linear_from(bucket, bits) : ~TimeUs{0};
     }

@@ -31,7 +31,7 @@ struct NodeOptions {
     rpc::Options rpc = {};                // of each context; the option `threads` is always `many`
     na::TransportOptions transport = {};  // of each transport; `listen` is set by listen()
     // Number of contexts. Each has its own loop; they share nothing on the data path. With progress threads, incoming
-    // connections that name no context are distributed over them (TransportOptions::spread).
+    // connections that do not name a context are distributed over them (TransportOptions::spread).
     unsigned contexts = 1;
     bool progress_thread = true;  // one per context; ignored on sim://, where the waiting thread drives all nodes
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
@@ -41,8 +41,8 @@ struct NodeOptions {
     bool strangers_may_call = false;
     // Who may query the state of this node (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;
-    // One in this many calls of this node records where its time went (RpcCounts::parts); the target reports its part.
-    // Rounded up to a power of two; 0: none.
+    // One in this many calls of this node records where its time went (RpcCounts::parts); the target reports its part
+    // of the time. Rounded up to a power of two; 0: no call records it.
     std::uint32_t timed_one_in = 64;
     // Receives the spans of traces (trace.hpp); null: none are recorded. Several nodes may share one.
     std::shared_ptr<Tracer> tracer = {};

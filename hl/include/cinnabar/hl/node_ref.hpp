@@ -54,9 +54,9 @@ class CINNABAR_API NodeRef : public Calls {
 
     // The address of this node; without endpoints if it does not listen.
     [[nodiscard]] na::Addr self_addr() const;
-    // The same as text, with commas between the endpoints; empty if the node does not listen. A peer on this host uses
-    // shared memory if both sides have it and permissions allow; otherwise a peer uses the first transport that both
-    // sides have.
+    // The address of this node as text, with commas between the endpoints; empty if the node does not listen. A peer on
+    // this host uses shared memory if both sides have it and permissions allow; otherwise a peer uses the first
+    // transport that both sides have.
     [[nodiscard]] std::string address() const;
     [[nodiscard]] std::vector<std::string> endpoints() const;
     // The scheme of the transport that calls to `addr` use; empty if none reaches it.
@@ -88,7 +88,7 @@ class CINNABAR_API NodeRef : public Calls {
 
     // --- tasks
     // Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is destroyed.
-    // Exceptions of the task are logged. closed: the node is being destroyed, out_of_memory: in both cases the task was
+    // Exceptions of the task are logged. Errors: closed (the node is being destroyed) and out_of_memory; the task was
     // not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
@@ -103,7 +103,7 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
     // --- driving, from plain code
-    // Drives the node for `span` or until stop_running() is called; if the node has its own threads, only blocks.
+    // Drives the node for `span` or until stop_running() is called. If the node has its own threads, it only blocks.
     // would_deadlock: called on a loop or pool thread.
     Errc run_for(Microseconds span) const;
     // As run_for, without a time limit.
@@ -120,7 +120,7 @@ class CINNABAR_API NodeRef : public Calls {
 
     [[nodiscard]] std::vector<RpcCounts> stats() const;
     // Where the time of the calls to this address went: histograms over those calls that recorded it
-    // (NodeOptions::timed_one_in). Empty if none has since the connection was made.
+    // (NodeOptions::timed_one_in). Empty if no call has recorded it since the connection was made.
     [[nodiscard]] std::optional<rpc::PeerTimes> peer_times(const na::Addr& to) const;
     // The rpc layer's context, for counters, for events of peers, and for notices. Requires: `index` <
     // NodeOptions::contexts.

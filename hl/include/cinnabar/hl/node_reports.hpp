@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls by which a running node reports its state to permitted callers (NodeOptions::introspection), and their
-// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` use them. No counter exists only for them. Not part of
-// cinnabar.hpp.
+// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` use them. They report counters that the node keeps
+// anyway. Not part of cinnabar.hpp.
 //
 // Answers are bounded: a list comes in pages of at most 64 entries, and a page takes a bounded number of steps. A list
-// may change while it is read, so an entry may be missing or come twice. Callers that are not permitted are answered
+// may change while it is read, so an entry may be missing or appear twice. Callers that are not permitted are answered
 // `permission`.
 #pragma once
 
@@ -52,8 +52,9 @@ struct ContextReport {  // rpc::Context::Counts, by name
 struct TransportReport {
     std::string scheme;
     std::vector<std::string> endpoints;
-    // Made when the node was opened, so without what is counted later, such as how the sessions of shm copy: for it, a
-    // transport may read files and wait for other processes, which would hold up the context that answers.
+    // Made once, when the node is opened: to make it, a transport may read files and wait for other processes, which
+    // would hold up the context that answers. So it lacks what becomes known later, such as how the sessions of shm
+    // copy.
     std::string diagnosis;
 };
 struct PoolReport {
@@ -140,16 +141,16 @@ struct PeerReport {
     std::uint64_t p99_us = 0;
 };
 
-// What a peer and this node have sent each other since the node knows it: messages, and transfers of this node. What
-// the peer itself reads or writes in lent memory is in the peer's counts.
+// The bytes that a peer and this node have sent each other since the node knows the peer: of messages, and of transfers
+// made by this node. Bytes that the peer itself reads or writes in lent memory are counted at the peer.
 struct PeerTraffic {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
 };
 struct PeerHistograms {
-    // By CallPart, then of the whole time until the answer: how many of the timed calls took no microsecond, less than
-    // 2, less than 4 and so on, each without those before it; at most 33 numbers, without trailing zeros. Empty: no
-    // call was timed.
+    // One list for each CallPart, and a last one for the whole time until the answer. The numbers of a list say how
+    // many of the timed calls took 0 us, 1 us, 2 to 3 us, 4 to 7 us and so on. A list has at most 33 numbers, without
+    // trailing zeros. There are no lists if no call was timed.
     std::vector<std::vector<std::uint64_t>> counts;
 };
 struct PeerPage {  // as Page

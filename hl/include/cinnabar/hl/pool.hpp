@@ -17,8 +17,8 @@ enum class Priority : std::uint8_t { high, normal, low };
 
 struct PoolOptions {
     unsigned threads = 1;
-    // At most this many requests wait for a thread; further ones are answered `overloaded`. One peer gets at most half
-    // of these places, and less while others use them too.
+    // At most this many requests wait for a thread; further ones are answered `overloaded`. Requests of one peer take
+    // at most half of this, and less while requests of other peers wait, too.
     std::uint32_t queue_max = 4096;
     std::string name = "cinnabar-pool";  // of the threads; 15 bytes are shown
 };

@@ -6,22 +6,23 @@
 //     Result<std::uint64_t> moved = co_await table.read(node, local);       // RemoteSpan<double> table
 //     table.subspan(100, 50).write(node, changed).wait();
 //
-// The owner's context executes all operations (without it, on one host: direct_span.hpp). It checks the seal, the
-// bounds, the access right and the version atomically with the access itself; an operation with an old version ends
-// with `stale`. Up to remote_inline_bytes_max bytes travel in the call and are read or written atomically, unless the
-// owner allows direct access; more are moved in bulk, while others may access the same bytes. Operations in progress at
-// the same time have no order. The effect of a completed one is visible to the owner's threads, and to operations that
-// start after it.
+// The owner's context executes all operations; for operations without it, on one host, see direct_span.hpp. It checks
+// the seal, the bounds, the access right and the version atomically with the access itself; an operation with an old
+// version ends with `stale`. Up to remote_inline_bytes_max bytes travel in the call and are read or written atomically,
+// unless the owner allows direct access; larger amounts are moved in bulk, while others may access the same bytes.
+// Operations in progress at the same time have no order. The effect of a completed one is visible to the owner's
+// threads, and to operations that start after it.
 //
 // Files and the memory of devices (far memory) are read and written by spans, lists of blocks and plans. Their bytes
-// always move in bulk, and a token that names a version is for reading only, since nothing can keep a late write out.
+// always move in bulk. A token of far memory that names a version is for reading only, since nothing could keep out a
+// write that arrives after the contents were renewed.
 //
-// RemoteOptions::checked has each chunk compared when it has arrived, as in a checked transfer (bulk.hpp).
+// With RemoteOptions::checked, each chunk is compared after it has arrived, as in a checked transfer (bulk.hpp).
 //
 // Errors: those of a call; stale (the contents were renewed, or the memory is no longer shared); permission (the grant
-// does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned); unsupported
-// (not of far memory). A failed operation may have moved some of its bytes. Far memory adds io, no_space, and stale (a
-// file has become shorter).
+// does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned); unsupported (far
+// memory has no such operation). A failed operation may have moved some of its bytes. Far memory adds io, no_space, and
+// stale (a file has become shorter).
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>

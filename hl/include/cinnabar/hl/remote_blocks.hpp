@@ -7,7 +7,7 @@
 //     const auto plan = TransferPlan::make(node, table.token(), cache, 4096).value();
 //     co_await plan.read(numbers_there, numbers_here);                            // again and again
 //
-// A strided list takes about ten bytes on the wire, any other two or three bytes per block. The owner gathers the
+// A strided list takes about ten bytes on the wire, any other list two or three bytes per block. The owner gathers the
 // blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. On a
 // transport whose operations take only a few local pieces and one remote piece each (verbs), local memory without gaps
 // is faster. Errors: those of remote.hpp; invalid_argument: the list does not fit its memory, or blocks that are
@@ -37,8 +37,8 @@ namespace detail {
 
 }  // namespace detail
 
-// Offsets count from the first byte of the token. `into` must have as many bytes as the list, and may itself come from
-// Region::select. Returns the number of bytes.
+// The offsets in the list count from the first byte of the token. `into` must have as many bytes as the list, and may
+// itself come from Region::select. Returns the number of bytes.
 [[nodiscard]] inline auto read_blocks(const NodeRef& node, const RemoteBytes& from, const bulk::Blocks& blocks,
                                       const bulk::Region& into, const RemoteOptions& options = {}) {
     return RemoteOp(detail::make_read_blocks(node, from, blocks, into, options), detail::ReadInto{{}, into.bytes()});

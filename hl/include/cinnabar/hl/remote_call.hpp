@@ -27,18 +27,22 @@ struct RemoteOptions {
     // False: calls the sender.
     bool follow_owner = false;
     // Writes only: sends this value to the owner once the bytes are in place (Shared::on_notified). If there are
-    // several owners, each gets it once its own bytes are. too_large: the write does not fit into one call per owner,
-    // which takes remote_parts_max parts of remote_grants_max grants, or 32,768 local blocks with gaps.
+    // several owners, each gets it once its own bytes are in place. too_large: the write does not fit into one call per
+    // owner. A call has room for remote_parts_max parts, of remote_grants_max grants, and for 32,768 local blocks that
+    // are not adjacent.
     std::optional<std::uint32_t> notify = {};
-    // Reads and writes of spans, parts, lists of blocks and plans: each chunk is compared when it has arrived, and
-    // moved again if it is damaged, `again_max` times in all for a call, and at most again_max_default times; then the
-    // call ends with bad_checksum. All bytes move in bulk, however few.
+    // Reads and writes of spans, parts, lists of blocks and plans: each chunk is compared after it has arrived, and
+    // moved again if it is damaged. In all, the chunks of a call are moved again `again_max` times at most, and never
+    // more than again_max_default times; then the call ends with bad_checksum. All bytes move in bulk, however few.
+    // Neither side may change the memory during the call, or it looks damaged. no_such_rpc: the owner's version of this
+    // library is too old.
     //
-    // A write sends a checksum for each 64 KiB, which the owner compares; what is damaged never reaches host memory
-    // that it shares. unsupported: from a file or device memory of this side, or of a list of blocks to one of the
-    // owner. A read is read back by the owner, so it takes twice the traffic, and the local region must be read_write
-    // (permission). Neither side may change the memory meanwhile, or it looks damaged. no_such_rpc: the owner is older
-    // than this option.
+    // A write sends a checksum for each 64 KiB, with which the owner compares the bytes. Damaged bytes never reach host
+    // memory that the owner shares. unsupported: a write from a file or device memory of this side, or of a list of
+    // blocks to a file or device memory of the owner, or to both host memory and a file or device memory of one owner.
+    //
+    // After a read, the owner reads the bytes back to compare them, which doubles the traffic. permission: the local
+    // region of a read is not read_write.
     bool checked = false;
     std::uint32_t again_max = again_max_default;
 };

@@ -6,8 +6,8 @@
 //     Result<std::uint64_t> moved = co_await read_many(node, parts);
 //
 // Each owner gets one call (more if it has over remote_parts_max parts), and all calls run at once. Returns the number
-// of bytes, or the error of the first owner, in the order of the parts, whose call failed. The bytes of other owners
-// may have been moved nevertheless.
+// of bytes. If calls fail, returns the error of the one whose parts come first; even then, the bytes of other owners
+// may have been moved.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -162,8 +162,8 @@ inline std::uint64_t bytes_of(std::span<const RemotePart> parts) {
                                            const RemoteOptions& options = {}) {
     return {detail::make_writes(node, parts, options), detail::bytes_of(parts, &RemoteWrite::from)};
 }
-// The same for files and the memory of devices at this side. Each region must be far, and have as many bytes as its
-// token.
+// Like read_many and write_many, but the local memory is a file or the memory of a device. Each region must be far, and
+// have as many bytes as its token.
 [[nodiscard]] inline RemoteMany read_parts(const NodeRef& node, std::span<const RemotePart> parts,
                                            const RemoteOptions& options = {}) {
     return {detail::make_far_reads(node, parts, options), detail::bytes_of(parts)};

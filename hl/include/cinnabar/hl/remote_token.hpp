@@ -68,8 +68,8 @@ class RemoteBytes {
     // Where the owner listens; empty if it does not listen.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
 
-    // A token for these bytes only. The seal still covers the whole grant, so whoever gets this token can use all of
-    // it. Requires: the bytes lie inside.
+    // A token for these bytes only. The seal still covers the whole grant, so anyone who gets this token can use the
+    // whole grant. Requires: the bytes lie inside.
     [[nodiscard]] RemoteBytes part(std::uint64_t offset, std::uint64_t bytes) const {
         CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
         RemoteBytes token(*this);
@@ -77,8 +77,8 @@ class RemoteBytes {
         token.bytes_ = bytes;
         return token;
     }
-    // The same token, but operations call `peer` instead of the owner it names. For tokens from the result of a call,
-    // if the caller knows a better address of that peer, or wants no other to be called.
+    // The same token, but operations call `peer` instead of the owner that it names. For a token from the result of a
+    // call, if the caller knows a better address of the owner, or does not want any other peer to be called.
     [[nodiscard]] RemoteBytes at(na::Addr peer) const {
         RemoteBytes token(*this);
         token.owner_ = std::move(peer);
@@ -93,8 +93,8 @@ class RemoteBytes {
     [[nodiscard]] const na::Addr& target(bool follow_owner) const noexcept {
         return came_from_.empty() || (follow_owner && !owner_.empty()) ? owner_ : came_from_;
     }
-    // Whether the token was received in a request and names an owner, which may not be the sender and is called only
-    // with follow_owner.
+    // Whether the token was received in a request and names an owner. The owner need not be the sender, so it is called
+    // only with follow_owner.
     [[nodiscard]] bool may_be_of_third_party() const noexcept { return !came_from_.empty() && !owner_.empty(); }
 
     template <class P>

@@ -37,7 +37,7 @@ namespace cinnabar::hl {
 // are reached together, by the owner's answer: the higher level costs no further round trip.
 enum class WriteLevel : std::uint8_t {
     // The local memory may be used again. write() copies up to remote_inline_bytes_max bytes, so these count as sent at
-    // once; more bytes, and those for far memory, count as sent when the owner has taken them.
+    // once. Larger writes, and all writes to far memory, count as sent when the owner has taken their bytes.
     sent,
     placed,   // the bytes are in the owner's memory
     visible,  // the owner's threads see them, and so do operations of any node that start afterwards
@@ -73,8 +73,8 @@ struct FlushWait {
 }  // namespace detail
 
 // The result of RemoteWrites::flush, which can be waited for. Use it once, in one of three ways: wait(), co_await,
-// then(f). The wait ends with the writes, so at the latest at their deadlines. Must not be destroyed while it is
-// awaited.
+// then(f). The wait ends when the writes have ended, at the latest at their deadlines. Must not be destroyed while it
+// is awaited.
 class CINNABAR_API RemoteFlush : private detail::FlushWait {
   public:
     RemoteFlush(std::shared_ptr<detail::WritesState> writes, WriteLevel level) noexcept;
@@ -116,14 +116,15 @@ class CINNABAR_API RemoteWrites {
     RemoteWrites(RemoteWrites&&) noexcept = default;
     RemoteWrites& operator=(RemoteWrites&& other) noexcept;
     // Cancels the writes in progress without waiting for them, like ~Future: memory that they lent may be accessed
-    // until they have ended. Those that a fence holds back are not sent.
+    // until they have ended. Writes that a fence holds back are not sent.
     ~RemoteWrites();
 
-    // Each of these functions sends a write, or holds it back until those before a fence have ended. Do not change or
-    // free the memory before flush(sent) has returned, if it has more than remote_inline_bytes_max bytes, is a region,
-    // or is written to far memory. `notify`: as RemoteOptions::notify. Errors, with nothing sent: what is wrong with
-    // the token (RemoteSpan::write); overloaded: writes_max are in progress, flush first; that of an earlier write
-    // which no flush has returned yet.
+    // Each of these functions sends a write, or holds it back until all writes before the last fence have ended. Until
+    // flush(sent) has returned, do not change or free the local memory if it is a region, has more than
+    // remote_inline_bytes_max bytes, or is written to far memory. `notify`: as RemoteOptions::notify. On an error
+    // nothing is sent: an earlier write has failed, and no flush has returned its error yet (this returns the code of
+    // that error); overloaded: writes_max writes are in progress, call flush(); or the token does not allow the write
+    // (RemoteSpan::write).
     [[nodiscard]] Result<void> write(const RemoteBytes& to, ConstBytes from, std::optional<std::uint32_t> notify = {});
     [[nodiscard]] Result<void> write(const RemoteBytes& to, const bulk::Region& from,
                                      std::optional<std::uint32_t> notify = {});
@@ -141,12 +142,13 @@ class CINNABAR_API RemoteWrites {
         return write(to.token(), std::as_bytes(from), notify);
     }
 
-    // Writes made after this one are sent when all made before it have ended, so whoever sees a later one sees the
-    // earlier ones, too. If one of those fails, the ones held back are not sent. Orders nothing but these writes.
+    // Writes made after this one are sent when all writes made before it have ended, so anyone who sees a later write
+    // sees the earlier ones, too. If an earlier write fails, the later ones that are held back are not sent. Orders
+    // only the writes of this object.
     void fence() noexcept;
 
     // Waits until the writes made so far have reached this level. Returns the first error of a write that no flush has
-    // returned yet; other writes may be in place nevertheless.
+    // returned yet; even then, other writes may be in place.
     [[nodiscard]] RemoteFlush flush(WriteLevel level = WriteLevel::visible);
 
     // The number of writes in progress, including those that a fence holds back; a snapshot.

@@ -22,8 +22,8 @@ struct RequestScope;
 // The state of a running handler that does not depend on its types. Lives as long as the handler runs.
 class CINNABAR_API RequestState {
   public:
-    // Takes over the reference to `request`. later: it waits for its handler until begins(), which is called once, on
-    // the thread on which the handler runs.
+    // Takes over the reference to `request`. Begins::later: the request waits for its handler until begins(), which is
+    // called once, on the thread on which the handler runs.
     enum class Begins : bool { at_once, later };
     RequestState(ServedBase& served, rpc::Request& request, Begins when = Begins::at_once) noexcept;
     ~RequestState();
@@ -40,8 +40,8 @@ class CINNABAR_API RequestState {
     [[nodiscard]] StopScope& stop_scope() noexcept;
     [[nodiscard]] Microseconds time_left() const noexcept;
 
-    // The trace that the request belongs to; empty if there is none. Its span is the handler's own, or the call's if no
-    // Tracer records the handler.
+    // The trace that the request belongs to; empty if it belongs to none. The span in it is that of the handler or, if
+    // no Tracer records the handler, that of the call.
     [[nodiscard]] TraceContext trace() const noexcept;
     [[nodiscard]] bool traced() const noexcept { return request_.asks().traced(); }
     [[nodiscard]] NodeCore& core() const noexcept;

@@ -55,7 +55,7 @@ inline constexpr bool is_view<std::basic_string_view<C, Traits>> = true;
 template <typename T>
 inline constexpr bool is_view<std::span<T>> = true;
 
-// Whether a decoded T holds views into the message. A type with its own proc function says so by a member `static
+// Whether a decoded T holds views into the message. A type with its own proc function declares this by a member `static
 // constexpr bool proc_borrows`; without that member, `Unknown` is assumed.
 template <bool Unknown, typename T, typename... Seen>
 consteval bool borrows() {

@@ -206,7 +206,7 @@ struct Served : ServedBase {
     static detail::Root handle(Served& self, rpc::Request& request) {
         const bool on_pool = self.pool() != nullptr;
         RequestState state(self, request, on_pool ? RequestState::Begins::later : RequestState::Begins::at_once);
-        // If the arguments contain views, the request keeps its bytes until the end; otherwise the receive slot is
+        // If the arguments contain views, the request keeps its bytes until it ends. Otherwise the receive slot is
         // freed at once, without a copy.
         constexpr bool borrows = detail::borrows<true, Input>();
         if constexpr (borrows) request.detach();

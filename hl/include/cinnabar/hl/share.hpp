@@ -26,8 +26,8 @@ namespace cinnabar::hl {
 class RemoteTable;
 struct SharedSlot;
 
-// Reports that a write with RemoteOptions::notify is in place. `offset` and `bytes` describe its first part in the
-// shared memory.
+// Reports that a write with RemoteOptions::notify is in place. `offset` and `bytes` say where in the shared memory its
+// first part is, and how many bytes all its parts have.
 struct RemoteNotice {
     std::uint32_t value = 0;
     std::uint64_t offset = 0;
@@ -61,19 +61,19 @@ class CINNABAR_API SharedBytes {
 
     // Lets processes of this host and user access the memory by themselves (direct_span.hpp), with tokens that name no
     // version and are made afterwards. From then on only aligned words of 4 and 8 bytes are read and written
-    // atomically. withdraw() ends it, and is `busy` while such a process is stopped in an access. unsupported: this
-    // node has no shm that copies, or the memory is not a region from NodeRef::allocate; stale: it was withdrawn.
-    // Requires: the node lives.
+    // atomically. withdraw() ends this access, and returns `busy` while such a process is stopped in an access.
+    // unsupported: this node does not have the shm transport, or that transport cannot map memory, or the memory is not
+    // a region from NodeRef::allocate. stale: the memory was withdrawn. Requires: the node lives.
     Result<void> allow_direct();
-    // At once makes stale all tokens that name a version of the contents: writes in progress are refused, and the
+    // Makes all tokens that name a version of the contents stale at once: writes in progress are refused, and the
     // results of reads are not returned. Never waits, and calls no function. Change the contents after renew(), and
     // hand out new tokens after that.
     void renew() noexcept;
     // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for them and for the function
     // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool thread, or
     // inside a task, while some of them are in progress; in_use() tells when they have ended. busy: operations have
-    // ended, but a peer may still access the memory (bulk::Region::quarantined, allow_direct). After either, call it
-    // again.
+    // ended, but a peer may still access the memory (bulk::Region::quarantined, allow_direct). After would_deadlock or
+    // busy, call it again.
     [[nodiscard]] Errc withdraw() noexcept;
     // Whether bulk operations, or the function of on_notified(), are in progress.
     [[nodiscard]] bool in_use() const noexcept;
@@ -92,10 +92,10 @@ class CINNABAR_API SharedBytes {
     na::Access access_ = na::Access::read;
 };
 
-// Shares a region, which may be far: see remote.hpp for what its tokens can do. If the region does not own its memory,
-// the memory must live until withdraw() returns ok, which waits for copies of far memory that have begun. too_large:
-// 65,536 regions are shared already. permission: `access` exceeds that of the region. invalid_argument: an empty
-// region.
+// Shares a region, which may be far; remote.hpp says which operations far memory allows. If the region does not own its
+// memory, the memory must live until withdraw() returns ok, which also waits for copies of far memory that have begun.
+// too_large: 65,536 regions are shared already. permission: `access` exceeds that of the region. invalid_argument: an
+// empty region.
 [[nodiscard]] CINNABAR_API Result<SharedBytes> share_bytes(const NodeRef& node, const bulk::Region& memory,
                                                            na::Access access);
 

@@ -2,9 +2,9 @@
 // Passes the library's log to spdlog. The library itself does not need spdlog; a program that includes this header
 // finds and links it (find_package(spdlog), spdlog::spdlog).
 //
-// Lines wait in a queue for a thread of the bridge, which passes them to the sinks of spdlog. So sinks may block
-// without blocking the threads that log. If the queue is full, the oldest line is dropped, and overrun() counts it.
-// Each line starts with its module, as on stderr, and ends with its fields, as ` peer=tcp://10.0.0.5:41234`
+// Lines wait in a queue for a thread of the bridge, which passes them to the sinks of spdlog. So a sink that blocks
+// does not block the threads that log. If the queue is full, the oldest line is dropped, and overrun() counts it. Each
+// line starts with its module, as on stderr, and ends with its fields, as ` peer=tcp://10.0.0.5:41234`
 // (base/log_field.hpp).
 #pragma once
 
@@ -22,8 +22,8 @@
 
 namespace cinnabar::hl {
 
-// At most one at a time: while it lives, it is the sink of the log. Create it before the first node and destroy it
-// after the last; no other thread may log during either.
+// At most one may exist at a time. While it exists, it is the sink of the log. Create it before the first node and
+// destroy it after the last. No other thread may log while it is created or destroyed.
 class SpdlogBridge {
   public:
     explicit SpdlogBridge(std::vector<spdlog::sink_ptr> sinks, std::size_t lines_max = 256)

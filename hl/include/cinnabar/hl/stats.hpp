@@ -25,8 +25,8 @@ using rpc::CallPart;
 using rpc::CallParts;
 using rpc::parts_of;
 
-// Failed calls of this node that ended in the same phase with the same error. An answer with an error ends the phase
-// `sent`; a call that was not sent, and waited for nothing that is known, ends in `unknown`.
+// Failed calls of this node that ended in the same phase with the same error. A call that was answered with an error
+// ended in the phase `sent`. A call that was not sent, and did not wait in any known phase, ended in `unknown`.
 struct CallFailures {
     rpc::CallPhase phase = rpc::CallPhase::unknown;
     Errc error = Errc::ok;
@@ -80,8 +80,8 @@ class RpcStats {
         Times times{};  // without those of 0 us
         std::atomic<std::uint64_t> sum_us{0};
     };
-    // Counted without atomic additions by the thread that has set `taken`. Nobody waits for it in order to count: while
-    // it is set, other threads count in parts_.
+    // Counters that the thread that has set `taken` increments without atomic additions. No thread waits for `taken`:
+    // while it is set, the others count in parts_.
     struct Usual {
         static constexpr std::size_t parts = call_parts - rpc::usual_parts_begin;
         static constexpr std::size_t buckets = Histogram::bucket_of((TimeUs{1} << rpc::usual_time_bits) - 1) + 1;

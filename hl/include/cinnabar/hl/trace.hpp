@@ -3,9 +3,9 @@
 // call (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
 //
 // A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
-// it: a coroutine inherits it, a plain function finds it in its thread. A call that belongs to no trace begins one if
-// the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded; the same is true of
-// traces that are not sampled. Until a trace is seen in the process, tracing costs one branch per call.
+// it: a coroutine inherits the trace, and a plain function finds it in its thread. A call that belongs to no trace
+// begins one if the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded; the same
+// is true of traces that are not sampled. Until a trace is seen in the process, tracing costs one branch per call.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -29,7 +29,7 @@ namespace cinnabar::hl {
 struct TraceContext {
     std::uint64_t id[2] = {0, 0};
     std::uint64_t span = 0;  // the span that made the call
-    // W3C's flag, set where the trace began. False: the context travels on, so that all services know the call by the
+    // W3C's flag, set where the trace began. False: the context is passed on, so that all services know the call by the
     // same trace, but no Tracer gets spans of it.
     bool sampled = true;
 
@@ -63,14 +63,14 @@ struct Span {
 class CINNABAR_API Tracer {
   public:
     virtual ~Tracer();
-    // One in this many calls outside of any trace begins one, chosen by a hash of its id; 0: none. Queried once, when
-    // the node is opened.
+    // Of the calls outside of any trace, one in this many begins a trace, chosen by a hash of its id; 0: none. Queried
+    // once, when the node is opened.
     [[nodiscard]] virtual std::uint32_t one_in() const noexcept = 0;
     virtual void ended(const Span& span) noexcept = 0;
 };
 
-// The trace of the handler that runs on this thread; empty if there is none. For plain functions; a coroutine that has
-// been suspended asks its Request.
+// The trace of the handler that runs on this thread; empty if no handler runs. For plain functions; a coroutine that
+// has been suspended gets its trace from its Request.
 [[nodiscard]] CINNABAR_API TraceContext current_trace() noexcept;
 
 namespace detail {

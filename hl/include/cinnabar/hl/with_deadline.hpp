@@ -9,8 +9,8 @@ namespace cinnabar::hl {
 
 // Runs a task under a deadline of `span` from the moment it is awaited, if that is earlier than the current one. Calls,
 // transfers and sleeps in it end with timed_out. The task is not aborted: it sees the error and decides what to do.
-// Over a simulated network `span` is simulated time. If sync_wait or a coroutine of another library awaits the task, it
-// begins with the first call, transfer or sleep.
+// Over a simulated network `span` is simulated time. If sync_wait or a coroutine of another library awaits the task,
+// that time begins with the first call, transfer or sleep.
 template <typename A>
 Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     const TaskContext* outer = co_await this_task();
