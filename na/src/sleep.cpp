@@ -46,8 +46,8 @@ void Context::Impl::submit(WorkItem& work) noexcept {
     if (submitted_.push(work)) wake();  // otherwise the thread that pushed the first work wakes
 }
 
-// Called by the owner before it gives up the context: wakes a sleeper if there is work that appeared after the sleeper
-// had last looked.
+// Called by the owner before it gives up the context: wakes a sleeper if there is work, or an earlier timer, that the
+// sleeper does not know of.
 void Context::Impl::ring_sleeper_if_needed() noexcept {
     if (!sleepers_.any()) return;
     const bool earlier_timer = wheel_.next() < sleepers_.until();

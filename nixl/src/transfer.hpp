@@ -24,9 +24,9 @@ inline constexpr hl::Rpc<void(std::string agent, std::string message)> notify{"c
 
 class Transfer final : public nixlBackendReqH {
   public:
-    // Requires: descriptors i of both lists have the same size. If all descriptors are blocks of one size, in one local
-    // and one remote memory (the most common case), each post names them by their numbers (TransferPlan).
-    // invalid_argument: the lists do not match, or a descriptor lies outside of its memory.
+    // Descriptors i of both lists must have the same size. If all descriptors are blocks of one size, in one local and
+    // one remote memory (the most common case), each post names them by their numbers (TransferPlan). invalid_argument:
+    // the lists do not match, or a descriptor lies outside of its memory.
     [[nodiscard]] static Result<std::unique_ptr<Transfer>> make(const hl::NodeRef& node, const std::string& agent,
                                                                 nixl_xfer_op_t op, const nixl_meta_dlist_t& local,
                                                                 const nixl_meta_dlist_t& remote);

@@ -40,9 +40,9 @@ namespace cinnabar::rpc {
 
 using QuotaName = std::array<char, 65>;  // of at most 64 characters (is_rule_name()), with a zero at the end
 
-// A caller as one context sees it. Each request and each piece of lent memory refers to the account that it is charged
-// to (Request::counted_by_, RpcLend::lent_to). So it is given back to the same account, even if the policy was replaced
-// or the connection has ended.
+// A caller as one context sees it. Each request and each piece of lent memory keeps the account that it is charged to
+// (Request::counted_by_, RpcLend::lent_to). So what was taken is given back to the same account, even if the policy was
+// replaced or the connection has ended.
 class CallerAccount {
   public:
     // `name`: caller_name(). `totals`: of that caller, never null.
@@ -56,8 +56,8 @@ class CallerAccount {
     // `quota` must live until the next call of this function.
     void set_quota(const Policy::Quota* quota) noexcept;
 
-    // Counts a request, until it is freed. False: the quota allows no further request; this is logged, and `why` says
-    // more, as in the functions below.
+    // Counts a request, from its handler until it is freed. False: the quota allows no further request; this is logged,
+    // and `why` says more, as in the functions below.
     [[nodiscard]] bool take_request(QuotaRefusal* why = nullptr) noexcept;
     void give_back_request() noexcept { totals_->requests.give_back(1); }
 

@@ -15,8 +15,8 @@
 
 namespace cinnabar::rpc {
 
-// A count from which the threads of all contexts take. An amount that is refused is never added, not even for a moment,
-// so it cannot cause another refusal.
+// A count from which the threads of all contexts take. take() never raises it above `most`, not even for a moment: an
+// amount that is refused is never added, so it cannot cause another refusal.
 class SharedCount {
   public:
     static constexpr std::uint64_t no_limit = ~std::uint64_t{0};

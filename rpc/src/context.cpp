@@ -15,7 +15,7 @@ namespace {
 
 // The maximum number of calls of a context: calls_max, but at most three quarters of each transport's send slots. The
 // last quarter is left for answers: a peer that does not answer these calls may itself be waiting for an answer. The
-// number is rounded down to whole blocks, but at least one, because pools grow by blocks.
+// three quarters are rounded down to whole blocks, but at least one, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {

@@ -93,7 +93,7 @@ inline constexpr std::size_t reply_header_bytes = 16;
 // Requires: `out` has room for the header, for the payload, which is in place already, and for the fields after it.
 void encode_request(const RequestHeader& header, Bytes out) noexcept;
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept;
-// Appends the times to the payload of a reply with flag_times, which encode_reply() does not do.
+// Writes the times after the payload of a reply with flag_times, which encode_reply() does not do.
 void encode_times(const TargetTimes& times, Bytes out) noexcept;
 // Decodes the times at the end of a reply. Requires: decode_reply() has found flag_times in it.
 [[nodiscard]] TargetTimes decode_times(ConstBytes reply) noexcept;

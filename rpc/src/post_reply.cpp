@@ -11,7 +11,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Limits each time to the range that it has in the answer: from 0 to 32 bits.
+// Limits each time to the range that it has in the answer: 0 to 2^32 - 1 us.
 [[gnu::cold, gnu::noinline]] TargetTimes cut_times(TimeUs came, TimeUs began, TimeUs answered,
                                                    TimeUs transfers_us) noexcept {
     const auto span = [](TimeUs from, TimeUs to) {
@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 [[gnu::always_inline]] inline TargetTimes Serving::times_of(const Request& request, bool whole_way) const noexcept {
-    // Reads the present time as well, because an answer by another thread may have waited for this round of the owner.
+    // Never earlier than this round of the owner, because an answer by another thread may have waited for it.
     const TimeUs answered =
         request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
     const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;

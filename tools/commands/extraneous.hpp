@@ -46,7 +46,7 @@ struct Extraneous {
 struct Deletion {
     // Folders to be opened to their owner, who may not write to them; outer ones first.
     std::vector<std::string> closed;
-    // The contents of a folder come before the folder; entries at a greater depth come before all others.
+    // The contents of a folder come before the folder, and deeper entries before those that are less deep.
     std::vector<Extraneous> entries;
     // Folders that stay, and whose modes and times must be set again: to those of the source if it has the folder,
     // otherwise to those that a closed folder had before. Inner ones first.
@@ -63,7 +63,7 @@ using ListBelow = std::function<hl::Task<Result<files::Listing>>(const std::stri
 using CannotList = std::function<void(const std::string& name, const Error& error)>;
 
 // Finds the extraneous entries in the given folders; at most `limit` of them are to be removed. Does not remove entries
-// that the filter excludes, unfinished files of fetches and of servers, and any folder with something in it that stays.
+// that the filter excludes, unfinished files of fetches and of servers, or any folder with something in it that stays.
 // A symbolic link is treated as a file, and never followed. If a folder does not exist, it has no entries. If one
 // cannot be listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session.
 // too_large: the folders have over ten million entries. The references must stay valid until the task ends.

@@ -49,8 +49,9 @@ struct ClientSession::CopyingPack {
     [[nodiscard]] static hl::Task<void> run(std::shared_ptr<CopyingPack> self);
     [[nodiscard]] hl::Task<void> lend();
     [[nodiscard]] hl::Task<void> hand_on();
-    // Checks what the source server has lent, and puts the files that it could read into `pack`, and the errors of the
-    // others into `results`. protocol: it does not match the request.
+    // Checks what the source server has lent. Puts the files that it could read into `pack`, with the sizes and the
+    // names of the request, and the errors of the others into `results`. protocol: the answer does not match the
+    // request.
     [[nodiscard]] Result<void> take(const TakePackIn& in);
     void settle(const PackOut& out);
     void let_go();

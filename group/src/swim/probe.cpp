@@ -28,7 +28,8 @@ void Swim::ask_others(Outbox& out) {
 }
 
 // A failed probe also counts against this member's own health, once for each missing nack: every member that it asked
-// to ping the target should have sent one if it got no answer either.
+// to ping the target should have sent one if it got no answer either. If it asked nobody although there are others, the
+// probe counts once.
 void Swim::end_probe(TimeUs now) {
     if (probe_.target == no_rank) return;
     if (probe_.answered) return health_.improve();

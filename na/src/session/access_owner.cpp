@@ -144,7 +144,7 @@ Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand, 
     return Errc::ok;
 }
 
-// The body is copied before it is checked, because the peer may change it meanwhile.
+// The body is copied before it is checked, because over shm the peer may change it meanwhile.
 Errc RemoteAccess::whole_frame_came(AccessHead head, ConstBytes rest) noexcept {
     const std::size_t body_bytes = access_body_bytes(head.kind);
     if (rest.size() < body_bytes) return Errc::protocol;

@@ -40,8 +40,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     // After the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol: the peer's fabric
     // address is invalid; overloaded: the socket cannot be watched; out_of_memory: its messages cannot be sealed.
     [[nodiscard]] Errc start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept;
-    // Ends the operations that the fabric has with `why`; waiting ones stay with the peer. The session is released when
-    // the fabric has returned all buffers and chunks.
+    // Ends, with `why`, the operations that the fabric has; waiting ones stay with the peer. The session is released
+    // when the fabric has returned all buffers and chunks.
     void end(Errc why) noexcept;
     // Call when the endpoint was closed: ends everything with `canceled`, and releases the session.
     void abandon() noexcept;

@@ -52,7 +52,7 @@ void ShmTransport::describe(const na::Lease& lease, ByteWriter& writer) const no
     writer.u32(slot_of(lease));
 }
 
-// Revokes the lease in the lease table, by which this side carries out accesses for peers; the board still grants it.
+// Closes the lease in the lease table, by which this side carries out accesses for peers. The board still grants it.
 bool ShmTransport::keep_to_direct(const na::Lease& lease) noexcept {
     if (slot_of(lease) == LeaseBoard::no_slot) return false;
     if (static_cast<const ShmMemory&>(*lease.memory).file_position().file == 0) return false;

@@ -25,7 +25,7 @@ class MessageLane final : public Lane {
     // Asks the side that dialled the session to dial lane 1.
     void want_bulk() noexcept;
     // Copies a message into the batch that the next flush sends. False: the message is large, the batch is full, there
-    // is no memory, or other messages wait and have to be sent first.
+    // is no memory, or other output waits and has to be sent first.
     [[nodiscard]] bool send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     // Writes the header before a message, and the padding after it.
     static void encode(const na::Op& op) noexcept;

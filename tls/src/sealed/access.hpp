@@ -20,7 +20,7 @@ class SealedAccess final : private na::RemoteAccess {
     explicit SealedAccess(SealedSession& session) noexcept : session_(session) {}
 
     void begin(SealedPeer& peer) noexcept;
-    // Completes the operations that have begun with `why`. Does nothing if begin() was not called.
+    // Completes, with `why`, the operations that have begun. Does nothing if begin() was not called.
     void end(Errc why) noexcept;
     using RemoteAccess::cancel;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends for one session: copies the data of an operation into a message of the transport below and encrypts them there,
-// so the operation has completed, and its memory is free, at once. Owner of the context only.
+// Sends for one session: each message, and each piece of data, is copied into a message of the transport below and
+// encrypted there. So the memory that it came from is free at once, and messages complete at once. Owner of the context
+// only.
 #pragma once
 
 #include "sealed/frame.hpp"

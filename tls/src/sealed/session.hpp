@@ -36,7 +36,7 @@ class SealedSession final : public PoolSlot {
     void begin(SealedPeer& peer) noexcept;
     // Sends a sealed greeting. False: it cannot be sent now.
     [[nodiscard]] bool greet(na::HelloKind kind, const na::Hello& hello, std::uint64_t number) noexcept;
-    // Completes the puts, gets and atomics that have begun with `why`, and disconnects the peer below.
+    // Completes, with `why`, the puts, gets and atomics that have begun, and disconnects the peer below.
     void end(Errc why) noexcept;
     // Ends the session, deferred: with its peer, or, before there is one, by itself.
     void fail(Errc why) noexcept;

@@ -191,9 +191,9 @@ class Transport {
     // Restricts a lease to this peer and lease.guests: other peers cannot use it even if they have its key. Call it
     // once, before the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
-    // Restricts a lease to peers that map the memory and access it themselves (Port::direct): this process no longer
-    // carries out accesses for peers. Call it before the key is sent. False, with nothing changed: no peer could map
-    // this memory, or the transport has no Caps::views. Requires: granted.
+    // Restricts a lease to peers that map the memory and access it themselves (Port::direct): this process refuses to
+    // carry out accesses by this lease for peers. Call it before the key is sent. False, with nothing changed: no peer
+    // could map this memory, or the transport has no Caps::views. Requires: granted.
     [[nodiscard]] virtual bool keep_to_direct(const Lease&) noexcept { return false; }
     // Revokes a lease. ok: no more bytes are read or written through it. again: an access is still in progress;
     // lease.fenced runs when it has ended. Requires: granted.

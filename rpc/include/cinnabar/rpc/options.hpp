@@ -20,8 +20,9 @@ struct Options {
     bulk::MoverOptions bulk;
 
     // The following limits are per context.
-    // Calls that were made and not released; a further call fails with `overloaded`. The number is reduced to three
-    // quarters of a transport's send slots, in steps of 64, because answers and grants need send slots as well.
+    // Calls that were made and not released; a further call fails with `overloaded`. If this is more than three
+    // quarters of a transport's send slots, it is reduced to that, in steps of 64, because answers and grants need send
+    // slots as well.
     std::uint32_t calls_max = 65'536;
     // Bytes of the arguments of all calls that wait to be sent; a further call fails with `overloaded`. The default has
     // room for the arguments of one call of the largest size.

@@ -36,7 +36,8 @@
 //                `overloaded`; a call to the caller that would lend more ends with `overloaded` and is not sent.
 //   lent bytes   the size of these pieces of memory together.
 //
-// A request or result that alone exceeds the quota's bytes or lent bytes is `too_large`: trying it again is in vain.
+// A request, a result, or a piece of memory to be lent, that alone exceeds the quota's bytes or lent bytes is
+// `too_large`: trying it again is in vain.
 //
 // Memory that is shared by tokens (hl/share.hpp) does not count as lent to a caller. Operations on it are requests.
 //
