@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "watch/screen.hpp"
 
+#include "watch/sparkline.hpp"
 #include "watch/states.hpp"
 
 #include <gtest/gtest.h>

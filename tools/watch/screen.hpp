@@ -38,9 +38,6 @@ struct View {
 // One line for a pipe: the first line of the screen.
 [[nodiscard]] std::string summary(const State& state, const std::vector<RpcRow>& rows, const History& history);
 
-// Draws the last values, at most `width` of them, as blocks of eight heights; the highest value is a full block.
-[[nodiscard]] std::string sparkline(const std::vector<double>& values, std::size_t width);
-
 // Formats microseconds; "-" for none.
 [[nodiscard]] std::string latency_text(double us);
 

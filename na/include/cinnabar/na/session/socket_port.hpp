@@ -7,12 +7,13 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/session/dial_targets.hpp>
-#include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/pending_handshakes.hpp>
 #include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/session/reflected_dial.hpp>
 #include <cinnabar/na/session/session_port.hpp>
+#include <cinnabar/na/session/socket_dial.hpp>
+#include <cinnabar/na/session/socket_handshake.hpp>
 #include <cinnabar/na/session/stream_guards.hpp>
 #include <cinnabar/na/uri.hpp>
 
