@@ -139,8 +139,8 @@ Errc Access::charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexce
     return Errc::ok;
 }
 
-// Looks for the quota here, because the peer may not have called yet. The text is written into the message of the call,
-// which will not be sent.
+// Looks for the quota here, because the peer may not have called yet. The text of a refusal is written into the message
+// of the call, which will not be sent.
 Errc Access::charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {
     PeerBook& book = *call.book_;
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return Errc::out_of_memory;

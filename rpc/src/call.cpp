@@ -41,8 +41,8 @@ Origin::Origin(ContextCore& core, ThreadUse threads, std::uint32_t calls_max, st
     spare_call.release(calls, call);
 }
 
-// Reuses the slot that this thread has just released, if its last call was to the same peer, because it then needs no
-// set-up. forward() checks whether the context still accepts calls.
+// Reuses the slot that this thread has just released, if its last call was to the same peer, because such a slot needs
+// no set-up. forward() checks whether the context still accepts calls.
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     Call* const spare = spare_call.slot;

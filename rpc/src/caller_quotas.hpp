@@ -56,8 +56,8 @@ class CallerAccount {
     // `quota` must live until the next call of this function.
     void set_quota(const Policy::Quota* quota) noexcept;
 
-    // Counts a request, from its handler until it is freed. False: the quota allows no further request; this is logged,
-    // and `why` says more, as in the functions below.
+    // Counts a request, from when its handler gets it until it is freed. False: the quota allows no further request;
+    // this is logged, and `why` says more, as in the functions below.
     [[nodiscard]] bool take_request(QuotaRefusal* why = nullptr) noexcept;
     void give_back_request() noexcept { totals_->requests.give_back(1); }
 

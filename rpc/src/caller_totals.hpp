@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What callers with a quota have in progress in an engine, over all their connections with all its contexts. Only
-// callers with a quota have totals, so the contexts of a node share nothing for the calls of others. Any thread.
+// What callers with a quota have in progress in an engine, over all connections and contexts. Only callers with a quota
+// have totals, so the contexts of a node share nothing for the calls of others. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace cinnabar::rpc {
 
-// A count from which the threads of all contexts take. take() never raises it above `most`, not even for a moment: an
-// amount that is refused is never added, so it cannot cause another refusal.
+// A count that the threads of all contexts raise and lower. take() never raises the count above `most`, not even for a
+// moment: an amount that is refused is never added, so it cannot cause another refusal.
 class SharedCount {
   public:
     static constexpr std::uint64_t no_limit = ~std::uint64_t{0};
@@ -48,7 +48,7 @@ struct CallerTotals {
 inline constexpr auto is_unused_account = [](const auto& entry) { return entry.second.use_count() <= 1; };
 
 // Removes accounts that nobody else refers to, when there are twice as many accounts as after the last removal.
-// `accounts`: a map to shared pointers. Requires: meanwhile no other thread copies a pointer out of it.
+// `accounts`: a map to shared pointers. Requires: meanwhile no other thread copies a pointer out of `accounts`.
 template <typename Accounts>
 void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
     constexpr std::size_t unused_max = 64;
@@ -61,8 +61,8 @@ void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
 // not for each call.
 class CallerTable {
   public:
-    // Returns the totals of the caller with that name (as caller_name() returns it), and creates them if there are
-    // none. Null: out of memory.
+    // Returns the totals of the caller with that name (as caller_name() returns it), and creates the totals if there
+    // are none. Null: out of memory.
     [[nodiscard]] std::shared_ptr<CallerTotals> of(const std::string& name) noexcept;
 
   private:

@@ -15,7 +15,7 @@ namespace {
 
 // The maximum number of calls of a context: calls_max, but at most three quarters of each transport's send slots. The
 // last quarter is left for answers: a peer that does not answer these calls may itself be waiting for an answer. The
-// three quarters are rounded down to whole blocks, but at least one, because pools grow by blocks.
+// three quarters are rounded down to whole blocks, but to no less than one block, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {
@@ -75,8 +75,8 @@ Result<void> ContextCore::open() {
     return {};
 }
 
-// Divides the receive slots: half of them are for replies, half for requests. A quarter of the latter is kept out of
-// the credit pool, for the first credits of connections that are opened later.
+// Divides the receive slots: half of them are for replies, half for requests. A quarter of the slots for requests is
+// kept out of the credit pool, for the first credits of connections that are opened later.
 void ContextCore::share_slots(std::uint32_t slots) noexcept {
     replies.limit(std::max(slots / 2, 1u));
     credits.limit(std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u));

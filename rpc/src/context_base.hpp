@@ -44,7 +44,7 @@ class ContextBase {
         const std::lock_guard lock(after_close());
         work.run(work);
     }
-    // As run_owned(), for threads that drive another context: only queues `work`, but after close() runs it in this
+    // As run_owned(), for threads that drive another context: only queues `work`, but after close() runs `work` in this
     // call.
     void hand_over(WorkItem& work) noexcept {
         if (closed_) return run_closed(work);

@@ -22,10 +22,10 @@ namespace {
 constexpr std::size_t batch_max = 1024;
 constexpr std::size_t answers_spare = 256;
 
-// How many `released` and `refused` records may wait for one peer. Cancels and one-way calls with large arguments cause
-// `released`; any request may cause `refused`. An honest peer may cause one for each of its requests at once: for
-// requests that are held here, at most half of requests_held_max (Target::crowded), and for requests that its credits
-// allow. A peer that causes more has sent further requests without acknowledging a control message.
+// The maximum number of `released` and `refused` records that wait for one peer. Cancels and one-way calls with large
+// arguments cause `released`; any request may cause `refused`. An honest peer may cause one record for each of its
+// requests at once: for those held here, at most half of requests_held_max (Target::crowded), and for those that its
+// credits allow. A peer that causes more has sent further requests without acknowledging a control message.
 std::size_t answers_max(const Options& options) noexcept {
     return std::size_t{2} * options.credits_per_peer_max + options.requests_held_max / 2 + answers_spare;
 }
@@ -48,8 +48,8 @@ void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
         book.control.answers() >= answers_max(base_.options)) {
         return end_session(book, "acknowledges no control messages");
     }
-    // Cancels of this side may be more than calls_max: an ended call frees its slot, and the next call in it may time
-    // out as well.
+    // There may be more cancels of this side than calls_max: an ended call frees its slot, and the next call in that
+    // slot may time out as well.
     if (book.control.of_calls() >= std::size_t{2} * base_.options.calls_max) {
         return end_session(book, "acknowledges no control messages");
     }

@@ -8,7 +8,7 @@
 //
 // A credit comes back when the receive slot of its request is free (decision 5). It is not granted again while too many
 // replies to the peer were not sent (decision 23). This class is only arithmetic. CreditPool decides which credits are
-// granted again: with replies (for_reply), or by a `grant` to a peer that has none. The origin receives them in
+// granted again: with replies (for_reply), or by a `grant` to a peer that has none. The origin receives credits in
 // replies.cpp and control.cpp. Owner of the context only.
 #pragma once
 
@@ -27,8 +27,8 @@ class CreditAccount {
     // Frames carry credits as 16 bits.
     static constexpr std::uint32_t budget_max = 0xffff;
 
-    // Call when a connection begins: the peer has its `first` credits. No more are granted while `unsent_max` replies
-    // to it are unsent.
+    // Call when a connection begins: the peer has its `first` credits. No more credits are granted while `unsent_max`
+    // replies to the peer are unsent.
     void open(std::uint32_t first, std::uint32_t unsent_max) noexcept;
     // Call when the connection was lost, and all its credits with it. Returns the budget that it had.
     std::uint32_t close() noexcept;
@@ -62,7 +62,7 @@ class CreditAccount {
 
     // Whether credits may be granted: not while too many replies are unsent, or credits are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
-    // Sets whether credits are withheld, which they are while the peer leaves too many large results unfetched,
+    // Sets whether credits are withheld. They are withheld while the peer leaves too many large results unfetched,
     // including results of its earlier connections.
     void withhold(bool withheld) noexcept;
     [[nodiscard]] bool withheld() const noexcept { return withheld_; }
@@ -96,25 +96,24 @@ class CreditAccount {
         return static_cast<std::int32_t>(marked_ - left_) > 0 ? std::min(marked_ - left_, unsent()) : 0;
     }
 
-    // Checks whether the peer has more than `keep` credits that it does not use, and if so, whether to recall them.
-    // Called for each peer in turn while other peers need credits. If the peer has sent nothing since the last check
-    // and waits for no reply, this also destroys its returnable credits, again except for `keep`, so its budget shrinks
-    // at once.
+    // Decides whether to recall credits of a peer that has more than `keep` and does not use them. Called for each peer
+    // in turn while other peers need credits. If the peer has sent nothing since the last check and waits for no reply,
+    // look() also destroys returnable credits of the peer until `keep` credits are left, so the budget shrinks at once.
     enum class Recall : std::uint8_t {
         no,       // the peer uses its credits, has few, or may still answer a recall
         ask,      // the peer has sent nothing since the last check: send a recall
         overdue,  // first asked `answer_max` ago, the peer has neither returned nor used its credits
     };
     [[nodiscard]] Recall look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept;
-    // Handles the answer to a recall. Returns by how much the budget shrinks: at most by what was granted, and by 0
-    // without a recall.
+    // Handles the answer to a recall. Returns by how many credits the budget shrinks: at most the number that was
+    // granted, and 0 without a recall.
     [[nodiscard]] std::uint32_t returned(std::uint32_t count) noexcept;
 
     WheelTimer starved;  // runs while the peer is starving
 
   private:
-    // Checked after all operations but spend() and give(), which cannot violate it. Peers::add_up checks `held` against
-    // the requests.
+    // The invariant, which is checked after all operations but spend() and give(), which cannot violate it.
+    // Peers::add_up checks `held` against the requests.
     [[nodiscard]] bool adds_up() const noexcept { return granted_ + returnable_ <= budget_; }
 
     std::uint32_t budget_ = 0;

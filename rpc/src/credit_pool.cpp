@@ -46,8 +46,9 @@ bool CreditPool::adds_slots(const PeerBook& book) const noexcept {
     return limits.receive_slots_max > limits.receive_slots;
 }
 
-// The number of receive slots for requests when there are that many connections over transports whose slots grow. The
-// slots that such a connection adds are for its own first credits and control messages; other peers get none of them.
+// Returns the number of receive slots for requests when there are that many connections over transports whose slots
+// grow. The slots that such a connection adds are for its own first credits and control messages; other peers get none
+// of them.
 std::uint32_t CreditPool::slots_for(std::uint32_t connections) const noexcept {
     if (!growing_) return slots_max_;
     return slots_max_ + (na::receive_slots_for(*growing_, connections) - growing_->receive_slots);
@@ -155,8 +156,8 @@ void CreditPool::recall_idle() noexcept {
 
 void CreditPool::returned(PeerBook& book, std::uint32_t credits) noexcept {
     made_ -= book.account.returned(credits);
-    // The peer may have no credits left, because it has used those that it kept: such requests arrive before its
-    // answer.
+    // The peer may have no credits left now, because its requests have used those that it kept; such requests arrive
+    // before its answer to the recall.
     watch_starving(book);
 }
 

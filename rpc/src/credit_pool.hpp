@@ -31,8 +31,8 @@ class CreditPool {
     void open(PeerBook& book) noexcept;
     void close(PeerBook& book) noexcept;
 
-    // The number of credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while
-    // too many replies to the peer are unsent.
+    // Returns the number of credits to send with a reply: those that came back, and more for a peer that asks for them.
+    // 0 while too many replies to the peer are unsent.
     [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept {
         CreditAccount& account = book.account;
         if (!account.may_give()) return 0;
@@ -51,11 +51,11 @@ class CreditPool {
         }
         if (!request.use_.credit_returned) return_one(request);
     }
-    // Call when a request is refused for lack of room. Destroys its credit, so that the peer sends fewer requests at a
-    // time.
+    // Call when a request is refused for lack of room. Destroys the request's credit, so that the peer sends fewer
+    // requests at a time.
     void retire(PeerBook& book) noexcept;
-    // Call whenever a credit was used or came back and the peer has none. If no reply brings credits within a moment,
-    // they are sent in a grant: handlers may be holding all requests of the peer.
+    // Call whenever a credit was used or came back and the peer has none. If no reply brings credits within a moment, a
+    // grant sends them: handlers may be holding all requests of the peer.
     [[gnu::noinline]] void watch_starving(PeerBook& book) noexcept;
     // The answer of a peer to a recall.
     void returned(PeerBook& book, std::uint32_t credits) noexcept;
@@ -89,8 +89,8 @@ class CreditPool {
     ContextBase& base_;
     Peers& peers_;
     Control& control_;
-    // Limits of one peer, which leave request slots for other peers (docs/limits.md): the maximum of its credits, and
-    // the number of unsent replies to it at which it gets no more credits.
+    // Limits of one peer, which leave request slots for other peers (docs/limits.md): the maximum number of its
+    // credits, and the number of unsent replies to it at which it gets no more credits.
     const std::uint32_t peer_budget_max_;
     const std::uint32_t peer_unsent_max_ = std::max(peer_budget_max_, 1u);
     std::uint32_t made_ = 0;  // of all peers

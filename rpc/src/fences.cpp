@@ -72,8 +72,8 @@ void Fences::fence_ended(RpcLend& lend) noexcept {
     const PeerBook* const peer = lend.peer;
     const RpcLend::Ended ended = std::exchange(lend.ended, nullptr);
     // A peer that was never told of the memory, or only on a connection that was lost, can no longer access it. Peers
-    // to which the memory was forwarded may still do so; only the transport knows. Far memory is copied by this side
-    // alone.
+    // to which the memory was forwarded may still access it; only the transport knows. Far memory is copied by this
+    // side alone.
     const bool gone = !peer || peer->connection != lend.connection || lend.is_far;
     const bool safe = !lend.quarantined() || (gone && !lend.is_accessed());
     lend.fencing = false;

@@ -18,9 +18,9 @@ bool ends_early(Errc result) noexcept {
 
 }  // namespace
 
-// Does nothing to a delivered call: it belongs to its caller, which may be freeing it at this moment without owning the
-// context (reuse()). A call in flight cannot be freed that way, because the thread that takes delivery of it later sees
-// that a cancel is queued.
+// Does nothing to a delivered call: such a call belongs to its caller, which may be freeing it at this moment without
+// owning the context (reuse()). A call in flight cannot be freed that way, because the thread that takes delivery of it
+// later sees that a cancel is queued.
 void Origin::cancel_if_under_way(Call& call) noexcept {
     if (call.phase_.load() == Call::Phase::outside) return;
     if (call.use_.state == Call::State::made) {
@@ -104,8 +104,8 @@ void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept 
     call.whole_.awaiting_release = target_may_know && gave_memory && !core_.closed_;
 }
 
-// Completes the call without waiting for the transport to release its message: if the message cannot be recalled, that
-// may take until the connection is lost. Only the slot is kept until then.
+// Completes the call without waiting for the transport to release its message: if the message cannot be recalled, its
+// release may take until the connection is lost. Only the slot is kept until the release.
 void Origin::complete_if_over(Call& call) noexcept {
     if (call.use_.state != Call::State::ended || call.whole_.awaiting_release || call.whole_.fences != 0) return;
     CINNABAR_DEBUG_ASSERT(call.whole_way_ || call.nothing_beside_message());

@@ -100,8 +100,9 @@ void encode_times(const TargetTimes& times, Bytes out) noexcept;
 // protocol: cut short, unknown flags or kind, or a payload size that does not match the frame. bad_checksum.
 [[nodiscard]] Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard]] Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
-// decode_reply() in two steps. The first function decodes a reply without times. If it returns `protocol`, the second
-// one checks whether the frame is a reply with times; `header` is the one that the first has decoded.
+// These functions do the same as decode_reply(), in two steps. decode_plain_reply() decodes a reply without times. If
+// it returns `protocol`, decode_timed_reply() checks whether the frame is a reply with times; `header` is the one that
+// decode_plain_reply() has decoded.
 [[nodiscard]] Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard, gnu::cold]] Errc decode_timed_reply(ConstBytes in, const ReplyHeader& header,
                                                  ConstBytes& payload) noexcept;

@@ -37,22 +37,22 @@ class LargeMemory {
           pool_(options.large_bytes_kept_max),
           decoded_(options.decoded_bytes_max) {}
 
-    // overloaded: the budget, the part of the peer, or the quota of the caller has no room now. too_large: that is more
-    // than one value may have, or more than the quota ever allows.
+    // overloaded: the budget, the part of the peer, or the quota of the caller has no room now. too_large: `bytes` is
+    // more than one value may have, or more than the quota ever allows.
     [[nodiscard]] Errc reserve(std::uint64_t bytes, Payer payer) noexcept;
     void give_back(std::uint64_t bytes, Payer payer) noexcept;
     [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept;
     void drop(bulk::Region& region, Payer payer) noexcept;
     // Whether a result of this size may be pulled from the peer. A target may announce results that it never sends. So
-    // one result may be pulled from it in any case, but further ones only while the results of this peer leave at least
-    // as much free for others. Owner of the context only.
+    // one result may be pulled from a peer in any case, but further ones only if the results that are pulled from this
+    // peer leave at least as much free as they use. Owner of the context only.
     [[nodiscard]] bool may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept;
     void close() noexcept { pool_.close(); }
 
     [[nodiscard]] std::uint64_t taken() const noexcept { return budget_.taken(); }
     [[nodiscard]] std::uint64_t pooled() noexcept { return pool_.bytes(); }
-    // For decoded arguments beyond the first decode_free_bytes of each request. `held`: the bytes that the request has
-    // reserved before. too_large: one peer can never have that much.
+    // Charges decoded arguments beyond the first decode_free_bytes of each request. `held`: the bytes that the request
+    // has reserved before. too_large: one peer can never have that much.
     [[nodiscard]] Errc reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept;
     void give_back_decoded(std::uint64_t bytes, Payer payer) noexcept;
     [[nodiscard]] std::uint64_t decoded() const noexcept { return decoded_.taken(); }

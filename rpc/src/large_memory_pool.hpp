@@ -31,8 +31,8 @@ class LargeMemoryPool {
     static constexpr std::size_t regions_max = 64;
 
     [[nodiscard]] bulk::Region take_kept(std::uint64_t room) noexcept;
-    // Returns empty if the region was kept; otherwise a region that the caller must free without the lock before it
-    // tries again.
+    // Returns an empty region if `region` was kept; otherwise returns a region that the caller must free without the
+    // lock before it tries again.
     [[nodiscard]] bulk::Region keep(bulk::Region& region) noexcept;
     bulk::Region remove(std::size_t index) noexcept;
 

@@ -49,8 +49,8 @@ class LargeValues {
     // For a one-way call, which gets no reply: tells the origin that the arguments are no longer read.
     void release_input(Request& request) noexcept;
     void drop_input(Request& request) noexcept;
-    // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it. On
-    // error, the reply then contains the text of the error, if there is one.
+    // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it.
+    // After an error, the reply contains the text of the error, if there is one.
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
     void keep_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;

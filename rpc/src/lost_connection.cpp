@@ -16,7 +16,7 @@
 
 namespace cinnabar::rpc {
 
-// Visits the calls that refer to the book. If there are none, it skips the search of all slots, which are many in a
+// Visits the calls that refer to the book. If there are none, skips the search of all slots, which are many in a
 // context that once had many calls.
 template <typename Visit>
 void Peers::each_call(PeerBook& book, Visit visit) noexcept {
@@ -26,7 +26,7 @@ void Peers::each_call(PeerBook& book, Visit visit) noexcept {
     });
 }
 
-// Called while the book still knows what its calls wait for. Queued calls are left out if the peer was asked to leave,
+// Called while the book still knows what its calls wait for. If the peer was asked to leave, queued calls are left out,
 // because they do not end.
 void Peers::note_waits(PeerBook& book) noexcept {
     each_call(book, [&](Call& call) {

@@ -18,7 +18,7 @@ class OneWayDelay {
     // Clocks drift apart by some microseconds per second, so a message counts for two to four seconds.
     static constexpr TimeUs window_us = 2'000'000;
 
-    // `sent` and `received` are times of this side, `came` and `answered` of the other one. Returns for how long the
+    // `sent` and `received` are times of this side, `came` and `answered` of the other side. Returns how long the
     // request was on its way; 0 to about 71 minutes.
     [[nodiscard]] std::uint32_t there_us(TimeUs sent, TimeUs came, TimeUs answered, TimeUs received) noexcept {
         // Unsigned differences, which may wrap around, because a peer may claim any time.

@@ -47,7 +47,7 @@ class Origin {
     void reuse(Call& call) noexcept;  // any thread
     void renew(Call& call) noexcept;  // any thread
 
-    // Records for Call::waits() where the call is, unless that was recorded before the connection was closed
+    // Records for Call::waits() what the call waits for, unless that was recorded before the connection was closed
     // (snapshot.cpp).
     void note_waits(Call& call) noexcept;
 

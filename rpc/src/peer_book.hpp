@@ -90,8 +90,8 @@ struct PeerBook : PoolSlot {
     bool complained = false;  // a malformed request was logged: one line per connection
     bool ending = false;      // this side has ended the connection, and the event of its loss will follow
 
-    // The last period in which calls that wait to be sent had no credit; `until` is 0 while it lasts. It may last on
-    // while no call waits. Placed at the end, since only calls that wait need it.
+    // The last period in which calls that wait to be sent had no credit; `until` is 0 while it lasts. The period may go
+    // on while no call waits. Placed at the end, since only calls that wait need these times.
     TimeUs no_credit_since = 0;
     TimeUs no_credit_until = 1;
 

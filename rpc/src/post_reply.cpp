@@ -133,7 +133,7 @@ void Serving::post_reply(Request& request) noexcept {
         const std::uint16_t credits = core_.credits.for_reply(book);
         const ConstBytes reply = write_reply(request, credits);
         // Fast path: the transport takes the reply at once. Not used if the handler wants to know when the reply was
-        // sent, or if a large result has to be kept after that.
+        // sent, or if a large result has to be kept after the reply was sent.
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             book.bytes_sent += reply.size();
@@ -168,8 +168,8 @@ void Serving::post_reply(Request& request) noexcept {
 }
 
 void Serving::post_reply_later(Request& request) noexcept {
-    // Sets the function anew, because the work may still have that of an earlier step: answer_now() posts a reply
-    // without using the work.
+    // Sets the function anew, because the work may still have the function of an earlier step: answer_now() posts a
+    // reply without using the work.
     request.work_.run = [](WorkItem& work) noexcept {
         Request& later = request_of(work.user);
         later.core_->credits.reply_begins_later(*later.book_);

@@ -49,9 +49,9 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
     return book.timed.get();
 }
 
-// Takes the times of a call that take_times() leaves to this function: the first timed call to a peer, a call that
-// waited for its connection or for a credit, a long one, one whose times contradict each other, and one whose messages
-// were the fastest. Limits the times that the target claims.
+// Takes the times of a call that take_times() does not handle: the first timed call to a peer, a call that waited for
+// its connection or for a credit, a long one, one whose times contradict each other, and one whose messages were the
+// fastest. Limits the times that the target claims.
 void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes target_times) noexcept {
     const bool waits = call.times_ == Call::Times::asked || call.times_ == Call::Times::asked_late;
     if (!waits || !call.args.timed || call.began_us == 0) return;
@@ -169,7 +169,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
         core_.control.end_session(*book, "sends a malformed reply");
     }
     // A late reply, or one from a wrong peer, belongs to no call. If a late reply has a large result, nothing need be
-    // sent: the cancel that was sent when its call ended releases the result.
+    // sent: the cancel that was sent when the call ended releases the result.
     if (Call* const call = core_.origin.find(arrival.tag, book)) {
         if (call->use_.state == Call::State::sent) {
             if (decoded == Errc::ok) {

@@ -92,10 +92,10 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     return true;
 }
 
-// Charges the memory that the call lends to the quota that this context's policy has for the target, and confines it to
-// the target and the guests of the memory, unless it was lent to anyone. Then lends the large arguments, which are
-// charged and confined, too. Errors of Access::charge() and LargeValues::lend_input(); memory that was lent before an
-// error stays in the list of the call.
+// Charges the memory that the call lends to the target's quota in this context's policy, and confines that memory to
+// the target and its guests, unless the memory was lent to anyone. Then lends the large arguments, which are charged
+// and confined, too. Errors of Access::charge() and LargeValues::lend_input(); memory that was lent before an error
+// stays in the list of the call.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)

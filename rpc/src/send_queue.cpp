@@ -42,8 +42,8 @@ void SendQueue::end_wait_for_credit(PeerBook& book) noexcept {
     if (book.no_credit_until == 0) book.no_credit_until = std::max<TimeUs>(base_.na->now_us(), 1);
 }
 
-// How long the call waited for a credit. If it did so several times, and for something else in between, only the last
-// time counts.
+// Returns how long the call waited for a credit. If the call did so several times, and waited for something else in
+// between, only the last wait counts.
 std::uint32_t SendQueue::for_credit_us(const Call& call) const noexcept {
     const PeerBook& book = *call.book_;
     TimeUs until = book.no_credit_until;

@@ -149,7 +149,7 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
 
 // The fast path, for requests whose small arguments are in the message. It makes the checks of admit(), except for
 // crowded(). False: nothing has changed, and accept() must decide, because the request may have to be refused, or too
-// many requests may be held. Requires: its credit was spent.
+// many requests may be held. Requires: the credit of the request was spent.
 inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();
@@ -233,7 +233,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
 }
 
 // The request does not enter the completion queue, where it would wait for the handlers before it. Instead, ring_
-// enters that queue, so that the thread that runs it empties urgent_, too.
+// enters that queue, so that the thread that runs ring_ empties urgent_, too.
 void Target::start_urgent(Request& request) noexcept {
     request.work_.run = [](WorkItem& work) noexcept { Serving::run_urgent(request_of(work.user)); };
     urgent_.push_back(request.work_);

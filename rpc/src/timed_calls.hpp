@@ -17,8 +17,8 @@ class TimedCalls {
     OneWayDelay ways;
 
     void count(const CallParts& parts, TimeUs whole) noexcept { times_.count(parts, whole); }
-    // The same in fewer instructions. Requires: the upper half of the last word is the whole time, and its lower half,
-    // the time for the caller, is 0, because the answer has just come.
+    // Does the same as count() in fewer instructions. Requires: the upper half of the last word is the whole time, and
+    // its lower half, the time for the caller, is 0, because the answer has just come.
     [[gnu::always_inline]] void count_usual(const UsualParts& parts) noexcept {
         see_eight_buckets<PeerTimes::bits, 8>(
             parts, [&](auto index, std::size_t bucket) __attribute__((always_inline)) {

@@ -53,7 +53,7 @@ inline constexpr unsigned call_slot_bits = 24;
 
 // Which peers may use memory that a call lends. `target`: the target of the call alone; `guests`: the target and some
 // third parties (guests.hpp); `anyone`: every peer that has the descriptor. Only transports with na::Caps::confines
-// enforce the first two. The target may forward the memory, except with `target`.
+// enforce `target` and `guests`. The target may forward the memory to a third party, except with `target`.
 enum class Audience : std::uint8_t { target, anyone, guests };
 
 struct CallArgs {
@@ -76,8 +76,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
   public:
     Call() = default;
 
-    // When the call was made, on the context's clock; 0: not known. The layer above sets it before forward(), for
-    // snapshots.
+    // When the call was made, on the context's clock; 0: not known. The layer above sets this time before forward();
+    // snapshots and timed calls use it.
     TimeUs began_us = 0;
 
     // --- between make_call and forward
@@ -85,31 +85,34 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // The room in the message for the encoded arguments; pass the number of bytes used to forward().
     [[nodiscard]] Bytes input_room() const noexcept;
-    // Provides a separate buffer of `bytes` for arguments that do not fit in input_room(); the target pulls them. Once
-    // per call. too_large: more than argument_bytes_max. overloaded, out_of_memory.
+    // Provides a separate buffer of `bytes` for arguments that do not fit in input_room(); the target pulls the
+    // arguments from it. Call it at most once per call. too_large: more than argument_bytes_max. overloaded:
+    // large_bytes_max is used up. out_of_memory.
     [[nodiscard]] Errc grow_input(std::size_t bytes, Bytes& room) noexcept;
-    // Lends memory to the target until the call has completed, and writes its descriptor into the arguments. Read-only
-    // memory of at most eager_bytes_max travels inside the descriptor. overloaded: lends_max. permission. too_large:
-    // the writer is full. Also the errors of Region::memory_on. If a quota of this side's policy does not allow that
-    // much for the target, the call ends with `overloaded` later.
+    // Lends memory to the target until the call has completed, and writes the memory's descriptor into the arguments.
+    // Read-only memory of at most eager_bytes_max travels inside the descriptor. overloaded: lends_max leases are in
+    // use. permission: the region does not allow this access. too_large: the writer is full. unsupported: the region is
+    // far memory that this engine cannot lend. Also the errors of Region::memory_on. If a quota of this side's policy
+    // does not allow the target that much lent memory, lend() succeeds, and the call ends with `overloaded` later.
     // `guests`: for Audience::guests.
     [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, ByteWriter& writer,
                             Audience audience = Audience::target,
                             const std::shared_ptr<const na::Guests>& guests = nullptr) noexcept;
     [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access,
                                          Audience audience = Audience::target) const noexcept;
-    // Forwards memory that a request has lent to this process: writes its descriptor, bound to the owner of the memory.
-    // The memory stays lent until the owner's call has completed; this call does not prolong that. If this call ends
-    // early, its completion waits until its target no longer uses the memory. Errors: as bulk::forward.
+    // Forwards memory that the origin of a request has lent to this process: writes the memory's descriptor, bound to
+    // the owner of the memory. The memory stays lent until the owner's call has completed; this call does not prolong
+    // that time. If this call ends early, its completion waits until its target no longer uses the memory. Errors: as
+    // bulk::forward.
     [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, ByteWriter& writer) noexcept;
 
     // Declares that the arguments contain a handle, which cannot be revoked, through which the target reaches memory of
     // this side. The call is therefore sent only to a peer of the same user, and otherwise ends with `unsupported`. If
-    // it ends early, its completion waits until the target no longer uses the memory or the connection has ended.
+    // the call ends early, its completion waits until the target no longer uses the memory or the connection has ended.
     void shows_memory() noexcept { whole_way_ = whole_.shows_memory = true; }
 
-    // Claims a place that the target has reserved for this call in a queue of its own; the handler finds it in
-    // Request::place (hl/admission.hpp). Only for targets that gave out a place: others may not support places.
+    // Claims a place that the target has reserved for this call in the target's own queue; the handler finds the place
+    // in Request::place (hl/admission.hpp). Only for targets that gave out a place: others may not support places.
     void claim_place(std::uint64_t place) noexcept {
         whole_way_ = true;
         whole_.place = place;
@@ -125,8 +128,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // the result that it would have had anyway. Any thread, until the call is released; after that use
     // Context::cancel(), which checks the id.
     void cancel() noexcept;
-    // As cancel(), but the next progress() carries it out: this function never takes ownership of the context, and so
-    // runs no other work that waits for the owner. For callers that hold a lock that completions need.
+    // As cancel(), but the next progress() carries the cancel out: this function never takes ownership of the context,
+    // and so runs no other work that waits for the owner. For callers that hold a lock that completions need.
     void cancel_soon() noexcept;
 
     // --- after the completion
@@ -135,9 +138,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
     // The result that the handler returned; valid until release. app_code and app_text explain errors. `application`:
     // both are the handler's. `permission`: app_text names the rule of the target's policy that refused the call.
-    // `overloaded`, `too_large`: if a quota refused the call, app_text names the quota and the caller; it is a quota of
-    // the target's policy, or of this side's policy if the call was not sent. If no connection was made, app_text is
-    // na::Peer::lost_because of the target, or empty if that is not known.
+    // `overloaded`, `too_large`: if a quota refused the call, app_text names the quota and the caller; the quota is the
+    // target's, or this side's if the call was not sent. If no connection was made, app_text is na::Peer::lost_because
+    // of the target, or empty if the reason is not known.
     [[nodiscard]] ConstBytes output() const noexcept { return use_.output; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return use_.output_shape; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return whole_.app_code; }
@@ -154,7 +157,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // Where the call was when it ended with `timed_out`, `canceled`, `peer_lost` or `overloaded`.
     [[nodiscard]] CallWaits waits() const noexcept;
-    // For an answered call with CallArgs::timed: its times, except for CallTimes::told. False: the answer does not
+    // Gets the times of an answered call with CallArgs::timed, except CallTimes::told. False: the answer does not
     // contain the target's times.
     [[nodiscard]] bool times(CallTimes& out) const noexcept {
         if (!has_times()) return false;
@@ -169,8 +172,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         out.handled_us = in_handler_us_ + out.transfers_us;
         return true;
     }
-    // Does the same as times() followed by parts_of() with `told`, in fewer instructions. False: call these two
-    // instead. Requires: result() is ok, and CallArgs::timed.
+    // Does the same as times() followed by parts_of() with `told`, in fewer instructions. False: call times() and
+    // parts_of() instead. Requires: result() is ok, and CallArgs::timed.
     [[nodiscard]] bool usual_parts(TimeUs told, UsualParts& out) const noexcept {
         const TimeUs for_caller = told - ended_us_;
         if (times_ != Times::usual || (for_caller >> usual_time_bits) != 0) [[unlikely]]
@@ -290,10 +293,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     Times times_ = Times::none;    // may be that of an earlier use of the slot
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    // When the call was queued, if queued_use_ is uses(). If has_times(), these 64 bits hold the parts `connecting` and
-    // `for_credit` of the call's time instead, and the later parts, except for_caller, are in sent_us_, for_credit_us_,
-    // in_handler_us_ and noted_opened_us_. A 64-bit field holds two parts, the earlier one in the lower half. Fields of
-    // their own would lengthen the call by a cache line.
+    // When the call was queued; valid if queued_use_ is uses(). If has_times(), these 64 bits hold two parts of the
+    // call's time instead: `connecting` in the lower half and `for_credit` in the upper half. sent_us_, for_credit_us_,
+    // in_handler_us_ and noted_opened_us_ then hold the later parts, except for_caller. Fields of their own would
+    // lengthen the call by a cache line.
     TimeUs queued_us_ = 0;
     WorkItem cancel_work_;  // queued while cancel_generation_ is not 0
 
@@ -305,8 +308,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // a copy of the reply in place of reply_, when too many replies are kept
     std::uint32_t reply_copy_bytes_ = 0;
-    // Placed here to fill a gap. The first two are valid only if noted_use_ is uses(), the third only if queued_use_
-    // is.
+    // Placed here to fill a gap. noted_ahead_ and noted_phase_ are valid only if noted_use_ is uses(); queued_for_ is
+    // valid only if queued_use_ is uses().
     std::uint16_t noted_ahead_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
     CallPhase queued_for_ = CallPhase::unknown;
@@ -319,7 +322,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // When the call was sent; set if args.timed, or if the call was queued first. If has_times(): the parts `queued`
     // and `wire_there`.
     TimeUs sent_us_ = 0;
-    // How long the call waited for a credit; set if args.timed and it was queued first. If has_times(): the part
+    // How long the call waited for a credit; set if args.timed and the call was queued first. If has_times(): the part
     // `for_handler`.
     std::uint32_t for_credit_us_ = 0;
     std::uint32_t in_handler_us_ = 0;  // if has_times(): the part `in_handler`
@@ -327,9 +330,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // the parts `in_transfers` and `wire_back`.
     TimeUs noted_opened_us_ = 0;
 
-    // The value of uses() when a call was last queued, and when one last ended early. Fields about these two events are
-    // recorded only then, so that other calls do not pay for them. If queued_use_ (or noted_use_) is not uses(), those
-    // fields are left from an earlier use of the slot.
+    // queued_use_ is the value of uses() when a call in this slot was last queued, noted_use_ when a call in it last
+    // ended early. Fields about these two events are recorded only then, so that other calls do not pay for them. If
+    // queued_use_ (or noted_use_) is not uses(), the fields about that event are left from an earlier use of the slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
 };

@@ -9,8 +9,8 @@
 
 namespace cinnabar::rpc {
 
-// The three times follow each other and add up to the whole time until the call ended. All are 0 if `Call::began_us` is
-// not set and the call was not queued.
+// How long a call waited for each thing. The three times follow each other and add up to the whole time until the call
+// ended. All three are 0 if `Call::began_us` is not set and the call was not queued.
 struct CallWaits {
     TimeUs connecting_us = 0;  // waiting for a connection
     TimeUs queued_us = 0;      // then waiting to be sent: for a credit, a slot for the reply, or room

@@ -21,9 +21,9 @@
 
 namespace cinnabar::rpc {
 
-// The name of a caller for logs and accounts. If its identity is proven: "key:ann", "cert:ann", "uid:1000". Otherwise
-// the address from which the connection came ("tcp://10.0.0.5:41234"), or the address that was dialled. "own": this
-// process.
+// The name of a caller for logs and accounts. If the caller's identity is proven: "key:ann", "cert:ann", "uid:1000".
+// Otherwise the address from which the connection came ("tcp://10.0.0.5:41234"), or the address that was dialled.
+// "own": this process.
 [[nodiscard]] CINNABAR_API std::string caller_name(const na::Addr& source);
 // Whether the caller is this process itself.
 [[nodiscard]] CINNABAR_API bool is_own_process(const na::Addr& source) noexcept;
@@ -43,8 +43,8 @@ class CINNABAR_API NamePattern {
 
 class CINNABAR_API Callers {
   public:
-    // Parses the words listed above. invalid_argument: the list is empty, or a word is unknown (it is the subject of
-    // the error).
+    // Parses the words listed above. invalid_argument: the list is empty, or a word is unknown (the word is the subject
+    // of the error).
     [[nodiscard]] static Result<Callers> of(std::span<const std::string> words);
     // Any thread.
     [[nodiscard]] bool include(const na::Addr& source) const noexcept;

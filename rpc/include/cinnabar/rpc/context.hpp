@@ -26,7 +26,7 @@ class CINNABAR_API Context {
   public:
     // Waits, for at most Options::leave_max, until one-way calls and answers have been sent; calls that wait for an
     // answer end with `canceled` at once. Runs callbacks, and the handlers of requests that have arrived. Handlers that
-    // still hold requests may release them later. Requires: no other thread is inside.
+    // still hold requests may release them later. Requires: no other thread is inside a function of the context.
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
@@ -35,7 +35,8 @@ class CINNABAR_API Context {
     // unreachable (no transport reaches the address), closed (draining).
     [[nodiscard]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
     // As make_call(), but reuses `over`, a completed call, which is released in any case. The new call usually gets the
-    // slot of `over`, which is cheaper than releasing a slot and taking another. For successive calls to one peer.
+    // slot of `over`, which is cheaper than releasing a slot and taking another. Meant for successive calls to one
+    // peer.
     [[nodiscard]] Call* make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept;
     // Cancels the call with that id; does nothing if the call was released. Any thread.
     void cancel(CallId id) noexcept;
@@ -55,8 +56,8 @@ class CINNABAR_API Context {
     unsigned trigger(unsigned count_max) noexcept;
     // Runs the handlers of urgent requests that have arrived (Handler::urgent). Any thread.
     void run_urgent() noexcept;
-    // As progress() without a timeout, for a second thread beside the one that runs the handlers: it ignores
-    // Handler::on_arrival, so that two handlers never run at once. Functions of transfers (TransferArgs) may run.
+    // As progress() without a timeout, for a second thread beside the one that runs the handlers: this function ignores
+    // Handler::on_arrival, so that two handlers never run at once. Functions that TransferArgs names may run.
     void progress_beside() noexcept;
     [[nodiscard]] int wait_fd() const noexcept;
     [[nodiscard]] bool prepare_wait() noexcept;
@@ -92,15 +93,15 @@ class CINNABAR_API Context {
         std::uint32_t replies_unsent = 0;  // replies to peers that were not sent yet
     };
     [[nodiscard]] Counts counts();
-    // These fill `out` starting at `cursor`, advance `cursor`, and return the number of entries. They may return fewer
-    // entries than fit although more follow, because each call takes a bounded number of steps. Any thread, but not
-    // inside a function that owns the context.
+    // The look_at functions fill `out` starting at `cursor`, advance `cursor`, and return the number of entries. They
+    // may return fewer entries than fit although more follow, because each call takes a bounded number of steps. Any
+    // thread, but not inside a function that owns the context.
     unsigned look_at_peers(LookCursor& cursor, std::span<PeerSnapshot> out) noexcept;
     unsigned look_at_calls(LookCursor& cursor, std::span<CallSnapshot> out) noexcept;
     // Finds the times of the calls to this address. False: no call was timed since the connection was made. Searches
     // all peers. Any thread, but not inside a function that owns the context.
     [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;
-    // As above, without a search, for a peer that look_at_peers() has just found; false also if it is gone.
+    // As above, without a search, for a peer that look_at_peers() has just found; false also if the peer is gone.
     [[nodiscard]] bool peer_times(const PeerSnapshot& of, PeerTimes& out) noexcept;
     // The number of message buffers that slots of calls and requests retain, in use or not. For tests. Requires: no
     // other thread uses the context or its calls.

@@ -31,7 +31,7 @@ class CINNABAR_API Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // The engine must outlive the context. exists: a context with that id is open. Also the errors of
+    // Opens a context; the engine must outlive the context. exists: a context with that id is open. Also the errors of
     // na::Context::open.
     [[nodiscard]] Result<std::unique_ptr<Context>> open_context(const Options& options);
 
@@ -52,16 +52,17 @@ class CINNABAR_API Engine {
     [[nodiscard]] std::vector<Served> served() const;
 
     // The address at which peers reach context 0. If no transport listens, only peers that this process has dialled can
-    // use it.
+    // use the address.
     [[nodiscard]] na::Addr self_addr() const;
     [[nodiscard]] const std::vector<std::shared_ptr<na::Transport>>& transports() const noexcept;
-    // The largest size of encoded arguments, and of an encoded result, that fits in a message of every transport;
-    // larger ones are transferred in bulk. For a peer with smaller messages, the size is smaller.
+    // Returns the largest size of encoded arguments, and of an encoded result, that fits in a message of every
+    // transport; larger arguments and results are transferred in bulk. For a peer with smaller messages, the size is
+    // smaller.
     [[nodiscard]] std::size_t input_bytes_eager() const noexcept;
     [[nodiscard]] std::size_t output_bytes_eager() const noexcept;
 
-    // The transport that lends far memory, by means of calls that this engine serves from the first use on
-    // (bulk/far_lender.hpp). Any thread. exists: the program itself serves a call of that name.
+    // Returns the transport that lends far memory by means of calls (bulk/far_lender.hpp); the engine serves these
+    // calls from the first use of this function on. Any thread. exists: the program itself serves a call of that name.
     [[nodiscard]] Result<std::shared_ptr<bulk::FarLender>> far_lender();
 
     // From now on, new requests are answered with `shutting_down`, and new calls fail with `closed`; requests and calls

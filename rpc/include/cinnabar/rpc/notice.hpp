@@ -4,7 +4,7 @@
 // any other peer is ignored.
 //
 // Threads: only one thread at a time may use a notice, counting the thread that triggers the context. The notice must
-// live until it is over.
+// live until the wait is over.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -30,9 +30,10 @@ class CINNABAR_API Notice {
     Notice(const Notice&) = delete;
     Notice& operator=(const Notice&) = delete;
 
-    // `from`: the peer, as the source of a request. `done` runs once, from trigger(); then the notice is over, and
-    // expect() may be called again. overloaded: 65,536 notices are expected in this context, or out of memory. closed:
-    // the context closes. Requires: not expected. Do not call inside progress().
+    // Starts to wait for the notification of the peer `from`, as Request::source() returns it. `done` runs once, from
+    // trigger(); then the wait is over, and expect() may be called again. overloaded: 65,536 notices are expected in
+    // this context, or out of memory. closed: the context closes. Requires: the notice is not waiting already. Do not
+    // call inside progress().
     [[nodiscard]] Errc expect(Context& context, const na::Addr& from, Function done, void* user) noexcept;
     // Ends the wait with `why`, unless the notification has arrived. Do not call inside progress().
     void close(Errc why) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histograms of the times of calls to one peer that were timed (CallArgs::timed) and answered: one for each part of the
-// time until the answer came, and one for the whole. The width of a bucket is at most half of the values in it.
+// Histograms for the calls to one peer that were timed (CallArgs::timed) and answered: one for each part of the time
+// until the answer came, and one for the whole. The width of a bucket is at most half of the values in it.
 #pragma once
 
 #include <cinnabar/base/log_linear.hpp>
@@ -21,8 +21,8 @@ struct PeerTimes {
     // `all`: the sum of the parts.
     void count(const CallParts& parts, TimeUs all) noexcept;
     CINNABAR_API void add(const PeerTimes& other) noexcept;
-    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1) of a CallPart, or of
-    // the whole; 0 if nothing was counted.
+    // Returns the upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1) of a CallPart,
+    // or of the whole; 0 if nothing was counted.
     [[nodiscard]] CINNABAR_API TimeUs quantile_us(std::size_t index, double fraction) const noexcept;
 };
 

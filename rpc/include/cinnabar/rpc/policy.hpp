@@ -13,11 +13,11 @@
 //     admins     allow  uid:0,gid:27           store.*            1,2
 //     others     deny   anyone                 *
 //
-// A quota is also a line. It limits how many requests each matching caller may have with handlers at a time, over all
-// its connections with all contexts of the engine (hl::Node has one engine). The first quota that matches a caller
-// applies. A request beyond it is answered `overloaded`, and the text names the quota and the caller, and says when to
-// call again. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
-// otherwise by its connection.
+// A quota is also a line. It limits how many requests of each matching caller handlers may have at a time, over all
+// connections of the caller with all contexts of the engine (hl::Node has one engine). The first quota that matches a
+// caller applies. A request beyond that quota is answered `overloaded`, and the text of the answer names the quota and
+// the caller, and says when to call again. A caller is identified by its proven key or certificate, otherwise by the
+// user that the kernel reports, otherwise by its connection.
 //
 //     # quota           callers        requests  bytes     leases  lent bytes
 //     robots     quota  cert:build-*   64

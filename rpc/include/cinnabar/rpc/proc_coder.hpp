@@ -5,7 +5,7 @@
 //
 //     template <class P> void proc(P& p, Point& point) { p(point.x, point.y); }
 //
-// Encoder and Sizer run the same function, on a value that it must not modify; `P::decoding` distinguishes them from
+// Encoder and Sizer run the same function, which must not modify the value then; `P::decoding` distinguishes them from
 // Decoder. The format is in docs/proc-encoding.md.
 #pragma once
 
@@ -33,7 +33,7 @@ inline constexpr std::uint32_t proc_depth_max = 64;
 struct DecodeLimits {
     std::size_t memory_base_bytes = std::size_t{1} << 20;
     std::size_t memory_per_byte = 48;  // plus this many bytes per byte of the message
-    // Called before decoding allocates more than decode_free_bytes, with the bytes to charge: usually some more than
+    // Called before decoding allocates more than decode_free_bytes, with the bytes to charge: usually more bytes than
     // are needed now, so that small elements do not cause a call each. Any result but ok fails the decoder. Null:
     // memory is not charged.
     Errc (*charge)(void* payer, std::size_t bytes) noexcept = nullptr;

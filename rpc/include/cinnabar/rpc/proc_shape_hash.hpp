@@ -31,7 +31,7 @@ class ShapeHash {
 };
 
 // The number of steps from the last type of `Seen`, the innermost one, outwards to T; sizeof...(Seen) if T is not in
-// it.
+// `Seen`.
 template <class T, class... Seen>
 consteval std::size_t steps_back(TypeList<Seen...>) {
     std::size_t steps = sizeof...(Seen);

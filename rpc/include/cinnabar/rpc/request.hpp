@@ -43,8 +43,8 @@ struct Payer;
 struct RpcLend;
 struct PeerBook;
 
-// Runs once, from trigger(), if the origin canceled the call or its connection was lost before the last release. A lost
-// connection does not cancel a one-way request.
+// Runs once, from trigger(), if the origin canceled the call, or the connection was lost, before the last release. A
+// lost connection does not cancel a one-way request.
 using CancelFunction = void (*)(Request& request, void* user) noexcept;
 
 // Runs once, from trigger(), when the reply was sent (ok), or will never be (peer_lost, canceled, closed, ...).
@@ -73,8 +73,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
     // The caller, also for calls back to it; valid until the request is freed.
     [[nodiscard]] const na::Addr& source() const noexcept { return source_; }
-    // The peer that sent the request, for bulk::TransferArgs::connected: memory lent with this call was made known only
-    // to that connection. Owner of the context only.
+    // Returns the peer that sent the request, for bulk::TransferArgs::connected: memory lent with this call was made
+    // known only on the connection of that peer. Owner of the context only.
     [[nodiscard]] na::Peer& peer() const noexcept;
     // Whether the kernel reports that the caller is a process of the same user on this host. False over all transports
     // but shm, and after the connection has ended. Any thread.
@@ -100,9 +100,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // Charges the caller for the memory of decoded arguments, until the request is freed, within
     // Options::decoded_bytes_max. too_large: a single peer may never use that much. overloaded: the memory is in use by
-    // other peers or by other requests of this one, or the caller's quota does not allow that much now. If the quota
-    // never allows that much, the error is too_large. respond_error() without a text then tells the caller about the
-    // quota.
+    // other peers or by other requests of this peer, or the caller's quota does not allow that much now. If the quota
+    // never allows that much, the error is too_large. If a quota has refused, respond_error() without a text tells the
+    // caller about the quota.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
     // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
@@ -116,17 +116,18 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // The room in the reply message for the encoded result. Empty: out of memory; then answer with an error.
     [[nodiscard]] Bytes output_room() noexcept;
-    // Provides a separate buffer for a result of `bytes` that does not fit in output_room(); the origin pulls it.
-    // Errors: as Call::grow_input.
+    // Provides a separate buffer for a result of `bytes` that does not fit in output_room(); the origin pulls the
+    // result from it. Errors: as Call::grow_input.
     [[nodiscard]] Errc grow_output(std::size_t bytes, Bytes& room) noexcept;
 
     // Answers with the first `output_bytes` of the room. `shape`: of the result type. Requires: not answered. `sent`
-    // runs when the reply was sent, and keeps the request until then; it does not run if the context is closed.
+    // runs when the reply was sent, and the request stays valid until then; `sent` does not run if the context is
+    // closed.
     void respond(std::size_t output_bytes, std::uint16_t shape = 0, SentFunction sent = nullptr,
                  void* user = nullptr) noexcept;
     // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent. If
     // neither is given for `overloaded` or `too_large`, the text names the quota that has refused bytes to this
-    // request, if one has.
+    // request, if there is one.
     void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
     [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
 
@@ -135,8 +136,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool canceled() const noexcept;
     // Sets the function to call when the request is canceled. Requires: none was set. If the request is canceled
     // already, the function is queued at once. It never runs after the last release, but a last release on another
-    // thread may overlap with it, so the data of `user` must be guarded or outlive it. It does not run once the request
-    // was answered. Do not call while another thread answers.
+    // thread may overlap with it, so the data of `user` must be guarded or outlive the function. The function does not
+    // run once the request was answered. Do not call while another thread answers.
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer that belongs to this request: it has the request's deadline, is canceled with the request,
@@ -148,8 +149,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Maps a part of memory that the origin lent with this request, for reading, without copying; the memory must be on
     // this host and allocated by the origin's library. Memory that travelled inside the descriptor is shown in place,
     // for as long as input() is valid. Errors: as na::Context::view; permission: the memory belongs to another process,
-    // or was not lent for reading; unreachable: it was not lent on the transport that the request arrived on; canceled.
-    // After any error but permission and canceled, pull the memory instead.
+    // or was not lent for reading; unreachable: the memory was not lent on the transport that the request arrived on;
+    // canceled. After any error but permission and canceled, pull the memory instead.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(const bulk::RemoteRegion& remote, std::uint64_t offset,
                                                          std::uint64_t bytes);
 
@@ -250,8 +251,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     TimeUs came_us_ = 0;     // arrival time, if timed or traced
     TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
     TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or not reported
-    // If timed. The first: for how long transfers were in progress before the present ones. The second: since when the
-    // present ones are in progress.
+    // Set if the request is timed. transfers_us_: for how long transfers were in progress before the present ones.
+    // transfers_since_us_: since when the present transfers are in progress.
     TimeUs transfers_us_ = 0;
     TimeUs transfers_since_us_ = 0;
 

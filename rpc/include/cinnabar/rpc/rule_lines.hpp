@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Splits the text of rules into lines, words and lists, whatever they mean: one rule per line, of words separated by
-// blanks; the items of a list are separated by commas. Policy and files::AccessPolicy are parsed with it.
+// blanks; the items of a list are separated by commas. The parsers of Policy and files::AccessPolicy use these
+// functions.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

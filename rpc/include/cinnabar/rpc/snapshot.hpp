@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Snapshots of a running context, for people to read: its peers, the calls that this side has in progress, and the
-// requests of its peers. Taken by Context::look_at_*; any thread. Each call owns the context while it fills one page,
-// and does not allocate.
+// requests of its peers. Taken by Context::look_at_*; any thread. Each of these functions owns the context while it
+// fills one page, and does not allocate.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -57,8 +57,8 @@ struct PeerSnapshot {
     std::uint32_t replies_unsent = 0;  // replies to the peer that were not sent yet
     std::uint64_t large_bytes = 0;     // of large values of the peer's requests, and of results pulled from it
     std::uint64_t decoded_bytes = 0;   // of the decoded arguments of its requests
-    // Bytes since this context knows the peer: of messages with their headers, and of transfers by this side. Bytes
-    // that the peer itself reads or writes in lent memory are counted at the peer.
+    // Bytes sent and received since this context knows the peer: messages with their headers, and transfers by this
+    // side. Bytes that the peer itself reads or writes in lent memory are counted at the peer.
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     std::uint32_t timed = 0;  // calls that were timed and answered (CallArgs::timed)

@@ -97,8 +97,8 @@ namespace detail {
     const TimeUs in_handler = TimeUs{times.handled_us} - times.transfers_us;
     const TimeUs back = times.answered - times.left - times.waited_us - times.handled_us - times.there_us;
     const TimeUs for_caller = times.told - times.answered;
-    // The differences are unsigned, so one that is below zero is a very large number. If there is none, the parts add
-    // up to the whole without an overflow, and none has to be cut.
+    // The differences are unsigned, so one that is below zero is a very large number. If no difference is that large,
+    // the parts add up to the whole without an overflow, and no part has to be cut.
     if (times.told < times.made || ((queued | in_handler | back | for_caller) >> 61) != 0) [[unlikely]]
         return detail::cut_parts_of(times);
     return {times.connecting_us, times.for_credit_us, queued, times.there_us, times.waited_us,
