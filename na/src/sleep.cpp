@@ -4,7 +4,7 @@
 // A thread that is about to sleep adds itself to `sleepers_` while it still owns the context, gives the context up,
 // checks once more whether other threads have pushed work, and sleeps. A thread that owns the context afterwards finds
 // the sleeper in `sleepers_`, and wakes it if there is something left to do. A thread that only pushes work (submit)
-// finds it, too, because the push and the count of sleepers are sequentially consistent.
+// finds the sleeper, too, because the push and the count of sleepers are sequentially consistent.
 #include "context_impl.hpp"
 #include "kernel_wait.hpp"
 

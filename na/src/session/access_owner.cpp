@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner side of RemoteAccess: the peer's accesses to this side's memory. Each is checked against a lease's key,
-// bounds and permission.
+// The owner side of RemoteAccess: the peer's accesses to this side's memory. Each access is checked against a lease's
+// key, bounds and permission.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
 
@@ -106,7 +106,7 @@ void RemoteAccess::put_placed(const AccessHead& head, const AccessBody& body) no
 }
 
 void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
-    // An honest origin has at most admitted_max gets pending, and sends `stop` for one before it sends another. A
+    // An honest origin has at most admitted_max gets pending, and sends `stop` for one before it sends another get. A
     // longer search means that the peer misbehaves, and would take time from other peers.
     std::uint32_t looks = 2 * AccessPools::admitted_max;
     for (PendingAnswer* get = gets_.front(); get; get = PendingAnswers::next(*get)) {

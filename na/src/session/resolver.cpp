@@ -56,7 +56,7 @@ class Unlocked {
 class Resolver {
   public:
     // Never destroyed, because its threads may still wait for a name server when the process exits. A forked child gets
-    // a new one. May throw bad_alloc until the first successful call.
+    // a new Resolver. May throw bad_alloc until the first successful call.
     static Resolver& of_process();
 
     [[nodiscard]] Errc start(std::unique_ptr<HostLookup>& lookup);

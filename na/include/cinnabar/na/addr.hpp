@@ -3,7 +3,7 @@
 // process are one object, so they are compared and looked up by pointer. Any thread; copying counts references.
 //
 // There are two kinds.
-// - A name: endpoints, a context, and the wanted incarnation, if any. Anybody may write any name. It says where to
+// - A name: endpoints, a context, and the wanted incarnation, if any. Anybody may write any name. A name says where to
 //   dial; it does not prove who answers there.
 // - A connection that a transport accepted (is_connection()). Each connection in a process's lifetime has its own
 //   address, whatever identity the other side claims, and that address never equals a name. So two requests whose
@@ -93,16 +93,17 @@ class Addr {
     [[nodiscard]] CINNABAR_API static Addr make(std::vector<std::string> endpoints, ContextId context,
                                                 Incarnation incarnation);
 
-    // The address of a connection that the context `held_by` accepted on the transport `scheme` (static storage). Each
-    // call returns a new address, even for the same arguments. `own`: the transport has verified that this process
-    // dialled it. `from`: where it came from, as the kernel or the device reports it, for log lines.
+    // Makes the address of a connection that the context `held_by` accepted on the transport `scheme` (static storage).
+    // Each call returns a new address, even for the same arguments. `own`: the transport has verified that this process
+    // dialled the connection. `from`: where the connection came from, as the kernel or the device reports it, for log
+    // lines.
     [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId held_by, ContextId context,
                                                          Incarnation claimed, bool own, std::string from = {},
                                                          std::optional<HostProcess> process = {},
                                                          std::optional<ProvenIdentity> proven = {});
 
-    // The address of another context of the same process. If this address is a connection, the result reaches no
-    // context, because a connection belongs to one context.
+    // Returns the address of another context of the same process. If this address is a connection, the result reaches
+    // no context, because a connection belongs to one context.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
@@ -114,15 +115,16 @@ class Addr {
     [[nodiscard]] std::optional<HostProcess> process() const noexcept {
         return body_ ? body_->process : std::optional<HostProcess>();
     }
-    // The proven identity of the other side of a connection over `tcps`, `ofis` or `verbss`; null for other transports,
-    // and for names (a dial fails unless the peer proves to be the one that was named). Lives as long as this address.
+    // Returns the proven identity of the other side of a connection over `tcps`, `ofis` or `verbss`; null for other
+    // transports, and for names (a dial fails unless the peer proves to be the one that was named). The identity lives
+    // as long as this address.
     [[nodiscard]] const ProvenIdentity* identity() const noexcept {
         return body_ && body_->proven ? &*body_->proven : nullptr;
     }
 
-    // A name: its endpoints separated by commas, with "?context=N" if a context is named. A connection: "incoming
-    // tcp://10.0.0.5:41234", with " context N". A process that does not listen: "session:INCARNATION/CONTEXT". The last
-    // two cannot be parsed back: they mean nothing in another process.
+    // Returns the address as text. A name: its endpoints separated by commas, with "?context=N" if a context is named.
+    // A connection: "incoming tcp://10.0.0.5:41234", with " context N". A process that does not listen:
+    // "session:INCARNATION/CONTEXT". The last two forms cannot be parsed back: they mean nothing in another process.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
     // As to_string(), for log lines: never fails, and returns "a peer" if out of memory.
     [[nodiscard]] CINNABAR_API std::string log_name() const noexcept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A received message: a view into the transport's memory. Users post no receive buffers. The view is valid only inside
-// the function that it is delivered to, unless keep() extends its life. Owner of the context only, except
-// Kept::bytes().
+// the function that gets it, unless keep() extends its life. Owner of the context only, except Kept::bytes().
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -26,8 +26,7 @@ namespace cinnabar::na {
 struct ContextOptions {
     ThreadUse threads = ThreadUse::many;
     ContextId id = 0;
-    // progress() polls for at most this long before it sleeps; the actual time adapts between 0 and this. 0: never
-    // spin.
+    // How long progress() polls at most before it sleeps; the actual time adapts between 0 and spin_max. 0: never spin.
     Microseconds spin_max{50};
     // Credits that the Hello announces to each new peer.
     std::uint32_t initial_credits = 2;
@@ -40,23 +39,23 @@ struct ContextOptions {
 
 class CINNABAR_API Context {
   public:
-    // The transports and the receiver must outlive the context. invalid_argument: no transport, or transports with
-    // different clocks.
+    // Opens a context; the transports and the receiver must outlive it. invalid_argument: no transport, or transports
+    // with different clocks.
     [[nodiscard]] static Result<std::unique_ptr<Context>> open(std::span<Transport* const> transports,
                                                                const ContextOptions& options, Receiver& receiver);
-    // Completes all posted ops with `canceled` first. Requires: no other thread is inside.
+    // Completes all posted ops with `canceled` first. Requires: no other thread is inside a function of the context.
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
     // Holds the ownership of the context during a scope; costs nothing for ThreadUse::one. For ThreadUse::many the
     // constructor waits for the present owner, which never keeps the ownership for long, or while it sleeps. Waiting
-    // threads are served in order of arrival, including those in progress(). Never nest two in one thread. Inside a
-    // Receiver function, where the thread owns the context already, an Ownership does nothing.
+    // threads are served in order of arrival, including those in progress(). Never nest two Ownerships in one thread.
+    // Inside a Receiver function, where the thread owns the context already, an Ownership does nothing.
     class Ownership;
 
     // Ends all connections: all posted ops complete with `canceled` inside this call, and later posts return `closed`.
-    // The completion queue can still be triggered. Requires: no other thread is inside.
+    // The completion queue can still be triggered. Requires: no other thread is inside a function of the context.
     void close() noexcept;
 
     // The best port that reaches an address (same-host transports first), or null. Any thread.
@@ -92,12 +91,12 @@ class CINNABAR_API Context {
     void cancel_owned(Op& op) noexcept;
 
     // Runs `work` as the owner: at once if nobody owns the context (a flush follows), otherwise soon, in the thread
-    // that owns it. Inside a callback of a `many` context the work is queued, and runs when trigger() ends or earlier.
-    // Any thread of a `many` context; the thread of a `one` context.
+    // that owns the context. Inside a callback of a `many` context the work is queued, and runs when trigger() ends or
+    // earlier. Any thread of a `many` context; the thread of a `one` context.
     void run_owned(WorkItem& work) noexcept;
     // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits its work, so that the
-    // posts of many threads are sent together. Null turns this off; `more` must live until then. Requires: a thread
-    // drives each context.
+    // posts of many threads are sent together. Null turns this off; `more` must live until it is turned off. Requires:
+    // a thread drives each context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Queues `work` for the owner, who runs it inside progress(); wakes a sleeping owner. Never fails. Any thread, also
     // for a `one` context.
@@ -109,21 +108,23 @@ class CINNABAR_API Context {
     // Polls all ports, fires timers, and runs submitted work. Returns how much it did; 0 if nothing happened within
     // `timeout`, or if it is called inside a Receiver function. Returns at once while the completion queue is not
     // empty. Spins for a bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero. With a
-    // virtual clock it never sleeps: the owner of that clock advances it when all contexts are idle.
+    // virtual clock it never sleeps: the owner of the clock advances the clock when all contexts are idle.
     unsigned progress(Microseconds timeout) noexcept;
     // Runs at most `count_max` entries of the completion queue and returns how many it ran; none inside a Receiver
     // function.
     unsigned trigger(unsigned count_max) noexcept;
-    // Call these two at the beginning and at the end of a callback that trigger() runs; they return the coarse time.
-    // The end of one callback counts as the beginning of the next, so each callback in a row reads the clock only once.
+    // Call callback_begins() at the beginning and callback_ends() at the end of a callback that trigger() runs; both
+    // return the coarse time. The end of one callback counts as the beginning of the next, so each callback in a row
+    // reads the clock only once.
     [[nodiscard]] TimeUs callback_begins() noexcept;
     TimeUs callback_ends() noexcept;
     [[nodiscard]] bool has_completions() const noexcept;
     // The number of entries in the completion queue. Any thread; a snapshot.
     [[nodiscard]] std::uint32_t completions() const noexcept;
 
-    // A descriptor that is readable when progress() should be called, for foreign event loops. Call prepare_wait()
-    // before each wait of such a loop: if it returns false, do not wait but call progress() now.
+    // Returns a descriptor that is readable when progress() should be called, for foreign event loops. Call
+    // prepare_wait() before each wait of such a loop: if prepare_wait() returns false, do not wait but call progress()
+    // now.
     [[nodiscard]] int wait_fd() const noexcept;
     [[nodiscard]] bool prepare_wait() noexcept;
     // Makes a sleeping progress() return early. Any thread.

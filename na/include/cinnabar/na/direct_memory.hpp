@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A part of a peer's memory that this process reads and writes by itself, without a message to its owner. The peer's
-// library must have allocated the memory, and the peer must have called Transport::keep_to_direct for its lease.
+// library must have allocated the memory, and the peer must have called Transport::keep_to_direct for the lease.
 // Thread-safe: threads take turns.
 #pragma once
 

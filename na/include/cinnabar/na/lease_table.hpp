@@ -48,8 +48,8 @@ class CINNABAR_API LeaseTable {
     explicit LeaseTable(std::uint32_t leases_max) : slots_(ThreadUse::many, leases_max) {}
 
     [[nodiscard]] Errc grant(Lease& lease) noexcept;
-    // Blocks until no access pins the slot. A pin usually lasts for one non-blocking system call; a transport that pins
-    // for longer calls close() first and waits itself.
+    // Revokes the lease: blocks until no access pins its slot. A pin usually lasts for one non-blocking system call; a
+    // transport that pins for longer calls close() first and waits itself.
     void revoke(Lease& lease) noexcept;
     // Prevents further pins; returns true if the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
@@ -66,9 +66,9 @@ class CINNABAR_API LeaseTable {
 
     // A right to access a lease during one copy or system call. Check ok() first.
     class Pin;
-    // `by`: the peer that sent the key; null: unknown. Requires: if the lease has guests, the caller owns the context
-    // of `by`, whose address is read. permission: no such lease, revoked, wrong key, confined to others, or access not
-    // granted. too_large: out of bounds.
+    // Pins the lease for one access. `by`: the peer that sent the key; null: unknown. Requires: if the lease has
+    // guests, the caller owns the context of `by`, whose address is read. permission: no such lease, revoked, wrong
+    // key, confined to others, or access not granted. too_large: out of bounds.
     [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want,
                           const Peer* by) noexcept;
 

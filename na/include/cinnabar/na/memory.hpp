@@ -24,7 +24,7 @@ class Guests;
 class Transport;
 
 // A registration. Immutable: any thread may read it. A plugin adds its registration keys in a derived class. Requires:
-// no op and no lease uses it when it is destroyed.
+// no op and no lease uses the registration when it is destroyed.
 class Memory {
   public:
     virtual ~Memory() = default;
@@ -66,8 +66,9 @@ class Memory {
     Access access_;
 };
 
-// The right to access a part of a registration, for peers that know its key. The lender owns it; it must not move while
-// granted. Grant, describe and revoke: any thread of a `many` context, the owner of a `one` context.
+// The right to access a part of a registration, for peers that know the lease's key. The lender owns the lease, and
+// must not move it while it is granted. Grant, describe and revoke: any thread of a `many` context, the owner of a
+// `one` context.
 struct Lease {
     Memory* memory = nullptr;
     std::uint64_t offset = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A buffer for sending: memory that its transport has registered, with the transport's header room hidden in front of
-// the payload. It is taken from a port and given back to the same port: by any thread if the context was opened with
-// ThreadUse::many, only by its owner if with ThreadUse::one. Only its taker may access the contents, and not even the
-// taker while a posted op sends it.
+// the payload. A buffer is taken from a port and given back to the same port: by any thread if the context was opened
+// with ThreadUse::many, only by the owner of the context if with ThreadUse::one. Only the code that took the buffer may
+// access the contents, and not while a posted op sends them.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One operation on the network. The caller owns it, may reuse it, and never moves it. Fill in the arguments, post it
 // through a Context, and do not touch it until its completion. If the post returns `ok`, exactly one completion
-// follows, never inside the post; if it returns anything else, nothing was taken and no completion follows.
+// follows, never inside the post; if the post returns anything else, the op was not taken and no completion follows.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -25,7 +25,8 @@ enum class OpKind : std::uint8_t { send_unexpected, send_expected, put, get, put
 enum class OpState : std::uint8_t { idle, handed_over, posted };
 
 // A part of the peer's memory as its owner described it (Transport::describe). The key's format is private to the
-// transport; its bytes must live until the op completes. The owner checks everything in it at each access.
+// transport; the bytes of the key must live until the op completes. The owner checks everything in the key at each
+// access.
 struct RemoteMemory {
     ConstBytes key;
     std::uint64_t bytes = 0;  // of the whole lease
@@ -52,7 +53,7 @@ struct Op {
     Tag tag = 0;
 
     // RMA: moves `bytes` between `local_offset` of the local registration and `remote_offset` of the peer's lease. A
-    // put has completed when its bytes are in the target's memory, a get when they are in this side's.
+    // put has completed when its bytes are in the target's memory, a get when they are in this side's memory.
     Memory* local = nullptr;
     std::uint64_t local_offset = 0;
     RemoteMemory remote;

@@ -40,8 +40,8 @@ class Peer {
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
     // The number of connections so far. A change tells the upper layer that its state of an older connection is void.
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
-    // Whether the kernel reports that the process at the other side of the present connection runs as the user of this
-    // one. False without a connection, and over every transport but shm.
+    // Whether the kernel reports that the process at the other side of the present connection has the same user as this
+    // process. False without a connection, and over every transport but shm.
     [[nodiscard]] bool of_own_user() const noexcept { return of_own_user_; }
     // Why the last dial or connection failed, if the transport knows more than the error code: the predicate of a
     // sentence about the peer, such as "does not speak TLS 1.3". Static storage, at most 200 characters. Null: the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PipeMemory: bytes of a file, spliced into a pipe. The pipe holds references to pages of the kernel's page cache, and
-// a transport that sends through sockets splices them on: the bytes are never copied to memory of this process. It is a
-// registration without an address, for use as the source of puts only. Each byte can be sent once, in order.
+// a transport that sends through sockets splices them on: the bytes are never copied to memory of this process. A
+// PipeMemory is a registration without an address, for use as the source of puts only. Each byte can be sent once, in
+// order.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -25,8 +26,8 @@ class CINNABAR_API PipeTaker {
 // One thread at a time.
 class CINNABAR_API PipeMemory final : public Memory {
   public:
-    // For puts of at most `bytes` each. Null: no descriptor is left, the user's pipes together have reached their limit
-    // (pipe(7), pipe-user-pages-soft), or out of memory. The transport must outlive the result.
+    // Makes a pipe for puts of at most `bytes` each. Null: no descriptor is left, the user's pipes together have
+    // reached their limit (pipe(7), pipe-user-pages-soft), or out of memory. The transport must outlive the result.
     [[nodiscard]] static std::unique_ptr<PipeMemory> make(Transport& transport, std::size_t bytes) noexcept;
     // Casts `memory`, the local memory of an operation; null: it is another kind of registration.
     [[nodiscard]] static PipeMemory* of(Memory& memory) noexcept;

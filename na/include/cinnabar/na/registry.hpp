@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plugins that a program knows, by scheme. Made by main (or by hl::Node for it); there is no global registry. Not
-// thread-safe while plugins are added.
+// The plugins that a program knows, by scheme. A registry is made by main, or by hl::Node for main; there is no global
+// registry. Not thread-safe while plugins are added.
 #pragma once
 
 #include <cinnabar/na/plugin.hpp>
@@ -17,8 +17,8 @@ class CINNABAR_API Registry {
   public:
     // exists: a plugin with that scheme was added already. unsupported: built for another ABI.
     [[nodiscard]] Result<void> add(const PluginInfo& plugin);
-    // Loads a shared object and adds the plugin that it exports. It stays loaded for the life of the process.
-    // not_found; unsupported: no such symbol, or another ABI. The subject holds the loader's text.
+    // Loads a shared object and adds the plugin that it exports. The shared object stays loaded for the life of the
+    // process. not_found; unsupported: no such symbol, or another ABI. The subject holds the loader's text.
     [[nodiscard]] Result<void> load(const std::string& path);
 
     // Opens a transport by its address string. unsupported: no plugin has that scheme; the subject lists the known

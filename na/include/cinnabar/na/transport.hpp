@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The interface that a transport plugin implements: a Transport (one opened network: listener, registrations, leases)
 // and its Ports (one per context: peers, messages, RMA). Users do not call these; they call Context, which checks
-// state, capabilities and limits for all plugins. docs/writing-a-plugin.md walks through it.
+// state, capabilities and limits for all plugins. docs/writing-a-plugin.md walks through an implementation.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -83,10 +83,10 @@ class Port {
     // the destructor.
     virtual void close() noexcept = 0;
 
-    // The peer of an address; creates it if it is new, and does not dial. May throw bad_alloc, with nothing changed.
-    // unreachable: an address of another transport, or of a session that has ended. bad_address: a part is invalid.
-    // Host names are resolved by the dial, on other threads (session/resolver.hpp); if that fails, the ops that wait
-    // complete with bad_address.
+    // Returns the peer of an address; creates the peer if it is new, and does not dial. May throw bad_alloc, with
+    // nothing changed. unreachable: an address of another transport, or of a session that has ended. bad_address: a
+    // part is invalid. Host names are resolved by the dial, on other threads (session/resolver.hpp); if that fails, the
+    // ops that wait complete with bad_address.
     [[nodiscard]] virtual Result<Peer*> peer(const Addr& addr) = 0;
     // Called when the last reference is released. The port may keep the peer while it is connected.
     virtual void unreferenced(Peer& peer) noexcept = 0;
@@ -145,8 +145,8 @@ class Port {
     // Keeps an arrival valid beyond its delivery for a short time (until trigger has run its handler). overloaded: too
     // many are kept; the caller can only use the view during the delivery.
     [[nodiscard]] virtual Errc keep(Arrival& arrival, Kept& out) noexcept = 0;
-    // The arrival will be kept for long: frees its receive slot, by posting a spare one or by copying the bytes.
-    // `kept.bytes` may change. overloaded: no spare and no memory; the arrival stays kept unchanged.
+    // For an arrival that will be kept for long: frees its receive slot, by posting a spare one or by copying the
+    // bytes. `kept.bytes` may change. overloaded: no spare and no memory; the arrival stays kept unchanged.
     [[nodiscard]] virtual Errc detach(Kept& kept) noexcept = 0;
     virtual void release(Kept& kept) noexcept = 0;
 
@@ -171,22 +171,22 @@ class Transport {
     // The clock of this network; null: the machine's. The simulator has its own.
     [[nodiscard]] virtual TimeSource* clock() noexcept { return nullptr; }
 
-    // Opens the port of a context; the host must outlive it. exists: that context id has a port already. too_large:
-    // contexts_max.
+    // Opens the port of a context; the host must outlive the port. exists: that context id has a port already.
+    // too_large: contexts_max ports are open.
     [[nodiscard]] virtual Result<std::unique_ptr<Port>> open_port(PortHost& host) = 0;
 
-    // too_large: over segments_max, registrations_max or registered_bytes_max. permission, out_of_memory: the system
-    // refused.
+    // Registers memory. too_large: over segments_max, registrations_max or registered_bytes_max. permission,
+    // out_of_memory: the system refused.
     [[nodiscard]] virtual Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
                                                                           Access access) = 0;
-    // Allocates memory that this transport can share best (shared pages, huge pages); null: it has no preference. Free
-    // it with free_memory.
+    // Allocates memory that this transport can share best (shared pages, huge pages); null: the transport has no
+    // preference. Free the memory with free_memory.
     [[nodiscard]] virtual void* allocate_memory(std::size_t) noexcept { return nullptr; }
     virtual void free_memory(void*, std::size_t) noexcept {}
 
     // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first four
-    // fields. permission: more access than was registered. too_large: all lease slots are in use. Most grants on tcp
-    // make no system call.
+    // fields of `lease`. permission: more access than was registered. too_large: all lease slots are in use. Most
+    // grants on tcp make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
     // Restricts a lease to this peer and lease.guests: other peers cannot use it even if they have its key. Call it
     // once, before the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
@@ -195,7 +195,7 @@ class Transport {
     // carry out accesses by this lease for peers. Call it before the key is sent. False, with nothing changed: no peer
     // could map this memory, or the transport has no Caps::views. Requires: granted.
     [[nodiscard]] virtual bool keep_to_direct(const Lease&) noexcept { return false; }
-    // Revokes a lease. ok: no more bytes are read or written through it. again: an access is still in progress;
+    // Revokes a lease. ok: no more bytes are read or written through the lease. again: an access is still in progress;
     // lease.fenced runs when it has ended. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;
     // For a lease whose fence failed: whether an access that began before the revocation is known to be still in

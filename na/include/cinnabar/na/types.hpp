@@ -58,14 +58,14 @@ struct Limits {
     std::uint32_t receive_slots = 0;      // received messages that can wait; all credits together must stay below it
     std::uint32_t send_slots = 0;         // messages that may be in flight per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: no limit
-    // The limit up to which receive_slots grows with the connections of a context (receive_slots_for); 0: it does not
-    // grow.
+    // The limit up to which receive_slots grows with the connections of a context (receive_slots_for); 0: receive_slots
+    // does not grow.
     std::uint32_t receive_slots_max = 0;
 };
 
-// The number of receive slots of a context with that many connections. Each connection beyond the first few adds room
-// for its control messages and for some requests. So many quiet connections leave room for a busy one, and each of many
-// busy connections can have several requests on their way, which then share system calls.
+// Returns the number of receive slots of a context with that many connections. Each connection beyond the first few
+// adds room for its control messages and for some requests. With this room, many quiet connections leave slots for a
+// busy one, and each of many busy connections can have several requests on their way, which then share system calls.
 [[nodiscard]] constexpr std::uint32_t receive_slots_for(const Limits& limits, std::uint32_t connections) noexcept {
     constexpr std::uint32_t few = 4;
     constexpr std::uint32_t each_min = 4;
@@ -108,7 +108,7 @@ struct TlsOptions {
 struct TransportOptions {
     bool listen = false;  // accept peers; otherwise peers reach it only over connections that it dialled
     // Incoming connections that name no context go to the context with the fewest connections, so all contexts must be
-    // driven. If false, they go to context 0. Not all plugins support it (docs/guide.md, "Several contexts").
+    // driven. If false, they go to context 0. Not all plugins support `spread` (docs/guide.md, "Several contexts").
     bool spread = false;
     std::size_t message_bytes_max = 16 * 1024;  // between two peers, the smaller of their limits applies
     std::uint32_t receive_slots = 1024;  // per context; half are reserved for replies, which bounds the calls in flight

@@ -27,9 +27,9 @@ struct Uri {
     std::string path;  // what follows the first '/' after the authority, without that '/'
     std::vector<std::pair<std::string, std::string>> query;
 
-    // bad_address: no "://", an empty scheme or unknown characters in it, a port above 65535, an unclosed bracket, text
-    // after a closing bracket, IPv6 without brackets, an option without a name, characters that cannot be printed, over
-    // 1024 bytes.
+    // Parses one address. bad_address: no "://", an empty scheme or unknown characters in it, a port above 65535, an
+    // unclosed bracket, text after a closing bracket, IPv6 without brackets, an option without a name, characters that
+    // cannot be printed, over 1024 bytes.
     [[nodiscard]] CINNABAR_API static Result<Uri> parse(std::string_view text);
     // Whether `text` begins with a scheme and "://".
     [[nodiscard]] CINNABAR_API static bool begins(std::string_view text) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accepts connections from a transport's listening socket for one port. Each port watches the listening socket, and the
-// first one that wakes up accepts the connection, for whichever context. When the process is out of descriptors, the
-// acceptor pauses for a moment; otherwise the backlog would wake the context again and again. Owner of the context
-// only.
+// first one that wakes up accepts the connection, whichever context the connection is for. When the process is out of
+// descriptors, the acceptor pauses for a moment; otherwise the backlog would wake the context again and again. Owner of
+// the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -73,8 +73,8 @@ inline constexpr std::size_t access_body_bytes_max = LeaseKey::wire_bytes + 24;
 
 // protocol: flags, a status or data that this kind cannot have. Requires: is_access.
 [[nodiscard]] CINNABAR_API Errc check_access(const AccessHead& head) noexcept;
-// protocol: `in` is shorter than access_body_bytes; a put with more data than `left`, or a put with no data although
-// `left` is not 0. Requires: check_access returned ok.
+// Decodes what follows the head of a frame. protocol: `in` is shorter than access_body_bytes; a put with more data than
+// `left`, or a put with no data although `left` is not 0. Requires: check_access returned ok.
 [[nodiscard]] CINNABAR_API Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) noexcept;
 // Returns access_body_bytes. Requires: `out` is that large.
 CINNABAR_API std::size_t encode_access_body(AccessKind kind, const AccessBody& body, Bytes out) noexcept;

@@ -18,8 +18,8 @@ struct DialTargets {
     std::vector<Uri> names;            // endpoints with host names: looked up by each dial if none of `known` answers
 };
 
-// unreachable: the address has no endpoint that the transport reaches; bad_address: an interface is down or a port is
-// missing. Asks no name server and never blocks.
+// Finds where to dial the peer of an address. Asks no name server and never blocks. unreachable: the address has no
+// endpoint that the transport reaches; bad_address: an interface is down or a port is missing.
 [[nodiscard]] CINNABAR_API Result<DialTargets> dial_targets(const AddrBody& body, const Transport& transport);
 
 // Makes the value of SessionPeer::dial_key.

@@ -24,11 +24,11 @@ class MessageGuard {
     virtual ~MessageGuard() = default;
 
     // Encrypts `from` to `to`, which may be the same memory and has room for trailer_bytes more. `head` is not
-    // encrypted, but protected from changes, and is not part of the result. False: it could not be encrypted.
+    // encrypted, but protected from changes, and is not part of the result. False: the message could not be encrypted.
     [[nodiscard]] virtual bool seal(Kind kind, ConstBytes head, ConstBytes from, std::byte* to) noexcept = 0;
-    // Decrypts in place; `sealed` includes the trailer. False: the other end did not seal these bytes with this head,
-    // or they are a frame that was opened before or is too far behind the newest one. The bytes are then meaningless,
-    // and the session must end.
+    // Decrypts `sealed` in place; its last bytes are the trailer. False: the other end did not seal these bytes with
+    // this head, or they are a frame that was opened before or is too far behind the newest frame. After false the
+    // bytes are meaningless, and the session must end.
     [[nodiscard]] virtual bool open(Kind kind, ConstBytes head, Bytes sealed) noexcept = 0;
 };
 

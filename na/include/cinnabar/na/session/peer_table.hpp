@@ -21,7 +21,7 @@ class CINNABAR_API PeerTable {
     PeerTable(const PeerTable&) = delete;
     PeerTable& operator=(const PeerTable&) = delete;
 
-    // The SessionPeer::dial_key of a peer that is dialled at `target`, with the context and incarnation that the
+    // Makes the SessionPeer::dial_key of a peer that is dialled at `target`, with the context and incarnation that the
     // address asks for.
     [[nodiscard]] static std::string dial_key(std::string_view target, const AddrBody& wanted);
 

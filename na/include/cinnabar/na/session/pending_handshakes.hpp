@@ -15,8 +15,8 @@ namespace cinnabar::na {
 template <typename OwnPort, typename Handshake>
 class PendingHandshakes final : public Acceptor {
   public:
-    // At this limit, the source that has the most handshakes loses its oldest one, so that neither silent connections
-    // nor a host that connects again and again can keep others out.
+    // The maximum number of pending handshakes of a port. At this limit, the source that has the most handshakes loses
+    // its oldest one, so that neither silent connections nor a host that connects again and again can keep others out.
     static constexpr std::uint32_t pending_max = PendingSources::pending_max;
 
     PendingHandshakes(OwnPort& port, PortHost& host, const char* scheme) noexcept

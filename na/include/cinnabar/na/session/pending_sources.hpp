@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the pending handshakes of a port by source, so that the source with the most makes room for others. One
-// thread.
+// Counts the pending handshakes of a port by source, so that the source with the most handshakes makes room for others.
+// One thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -36,9 +36,9 @@ class PortTable {
         const auto at = ports_.find(port.host().context_id());
         if (at != ports_.end() && at->second == &port) ports_.erase(at);
     }
-    // Sets the context in a Hello that names none. With TransportOptions::spread, this is the context with the fewest
-    // sessions (including those in its inbox) among those whose inbox is not full; on a tie, contexts take turns.
-    // Without it, or if all inboxes are full, it is context 0. It is never side_context.
+    // Sets the context in a Hello that names none. With TransportOptions::spread, choose() sets the context with the
+    // fewest sessions (including those in its inbox) among those whose inbox is not full; on a tie, contexts take
+    // turns. Without `spread`, or if all inboxes are full, it sets context 0. It never sets side_context.
     void choose(Hello& hello) noexcept {
         if (hello.peer_context != any_context) return;
         hello.peer_context = 0;

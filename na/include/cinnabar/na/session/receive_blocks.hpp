@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that messages are received into, one set per port: a shared block that all connections read into, and
-// smaller blocks for messages that are kept. It does not grow with the number of connections: a connection holds a
-// block only while it has received a part of a message. Owner of the context only.
+// smaller blocks for messages that are kept. This memory does not grow with the number of connections: a connection
+// holds a block only while it has received a part of a message. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -117,13 +117,13 @@ class CINNABAR_API RemoteAccess {
     // Removes an admitted operation from the lists and completes it.
     void retire(PostedOp& posted, Errc result) noexcept;
     // Finds the get that received data belong to; null: no get waits for them. protocol: the id belongs to another kind
-    // of operation, or there are more data than the get still lacks, or none although it lacks some.
+    // of operation, or there are more data than the get still lacks, or no data although the get lacks some.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
     // `bytes` more of a get have been received.
     void got(PostedOp& posted, std::uint64_t bytes) noexcept;
 
     // The owner's side (access_owner.cpp). Whether an earlier frame of that put was refused; if so, discard the data of
-    // this one.
+    // the present frame.
     [[nodiscard]] bool refused(std::uint64_t put_id) const noexcept { return refused_any_ && refused_id_ == put_id; }
     // Pins the lease for the data of a put. If the pin fails, discard the data: the origin gets an answer that says
     // why.
@@ -131,7 +131,7 @@ class CINNABAR_API RemoteAccess {
                                               std::uint64_t bytes) noexcept;
     // Call when all data of a put's frame are in place.
     void put_placed(const AccessHead& head, const AccessBody& body) noexcept;
-    // Pins the lease for the next `bytes` of a get. If that fails, the get is replaced by an answer that says why.
+    // Pins the lease for the next `bytes` of a get. If the pin fails, the get is replaced by an answer that says why.
     // Requires: the get is in no list.
     [[nodiscard]] LeaseTable::Pin pin_for_get(PendingAnswer& get, std::uint64_t bytes) noexcept;
     // Call when the data announced by the frame have been sent: the get then waits for its next turn, or is done.

@@ -94,8 +94,8 @@ class CINNABAR_API SessionPort : public Port {
     }
     [[nodiscard]] bool anything_deferred() const noexcept { return !ended_.empty() || !endings_.empty(); }
 
-    // Why an incoming connection must be rejected: shutting_down; peer_lost: it asks for another incarnation; an error
-    // of session_limit(). ok: accept it.
+    // Returns why an incoming connection must be rejected: shutting_down; peer_lost: the Hello asks for another
+    // incarnation; an error of session_limit(). ok: accept the connection.
     [[nodiscard]] Errc refusal(const Hello& hello) const noexcept;
     // Adds the peer of an accepted connection, which `make()` returns; always a new peer, whatever identity it claims,
     // so two sides that connect to each other at once (a simultaneous connect) keep two connections (decision 0027).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The states of a session with a peer, and the table of transitions. Pure. Two processes that connect to each other at
-// once get two sessions, one for each direction, so this needs no state of its own (decision 0027).
+// once get two sessions, one for each direction, so a simultaneous connect needs no state of its own (decision 0027).
 #pragma once
 
 #include <cstddef>

@@ -56,8 +56,8 @@ class CINNABAR_API SocketAddress {
 
 enum class Purpose : std::uint8_t { dial, listen };
 
-// All addresses that the uri stands for, best first, at most 8. An empty host means the loopback to dial, and all
-// interfaces to listen. bad_address: no such host or interface, or no port to dial. Blocks while a name server is
+// Returns all addresses that the uri stands for, best first, at most 8. An empty host means the loopback to dial, and
+// all interfaces to listen. bad_address: no such host or interface, or no port to dial. Blocks while a name server is
 // asked: never call it on a thread that drives a context (resolver.hpp does not block).
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
 
@@ -69,11 +69,11 @@ enum class Purpose : std::uint8_t { dial, listen };
 // The addresses of a host name, without a port. bad_address. Blocks.
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> look_host_up(const std::string& name);
 
-// The addresses of the interface of that name, or of all interfaces if it is empty: only interfaces that are up, IPv4
-// first, without link-local IPv6.
+// Returns the addresses of the interface `name`, or of all interfaces if `name` is empty: only interfaces that are up,
+// IPv4 first, without link-local IPv6.
 [[nodiscard]] CINNABAR_API std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port);
 
-// The endpoints at which others reach a socket that is bound to `bound`: that address, or, if `bound` means all
+// Returns the endpoints at which others reach a socket that is bound to `bound`: that address, or, if `bound` means all
 // interfaces, the addresses of the interfaces that are up (the loopback only if there is no other).
 [[nodiscard]] CINNABAR_API std::vector<std::string> reachable_endpoints(const SocketAddress& bound,
                                                                         std::string_view scheme);

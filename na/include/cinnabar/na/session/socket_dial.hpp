@@ -18,15 +18,15 @@ namespace cinnabar::na {
 // sends the greeting, and reads the answer.
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
-    // Tries `targets`, then the addresses that `names` resolve to. `source` may be null; the socket is bound to it if
-    // the families agree. All arguments must live until the outcome; `self_dials` must live as long as this object,
-    // because abandon() uses it. The outcome may be reported inside this call if the peer is known to be unreachable.
-    // The timeout includes the look-up of names.
+    // Tries `targets`, then the addresses that `names` resolve to. The socket is bound to `source`, unless `source` is
+    // null or has another address family. All arguments must live until the outcome; `self_dials` must live as long as
+    // this object, because abandon() uses it. The outcome may be reported inside this call if the peer is known to be
+    // unreachable. The timeout includes the look-up of names.
     void begin(PortHost& host, SelfDials& self_dials, std::span<const SocketAddress> targets,
                std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
                Microseconds timeout) noexcept;
-    // For failed(why): why the guard of the connection failed, in the form of Peer::lost_because. Null: it was not the
-    // guard that failed with this code, or the guard gave no reason.
+    // For failed(why): returns why the guard of the connection failed, in the form of Peer::lost_because. Null: the
+    // guard did not fail with this code, or gave no reason.
     [[nodiscard]] const char* failed_because(Errc why) const noexcept {
         return why == guard_failed_ ? because_ : nullptr;
     }

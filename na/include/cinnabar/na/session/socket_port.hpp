@@ -51,8 +51,8 @@ class SocketPort : public SessionPort {
 
     // Whether connections may be accepted now. A port that cannot always accept hides this function with its own.
     [[nodiscard]] bool may_accept() const noexcept { return true; }
-    // These two create the guard of a new connection, if the transport protects its connections. For IncomingHandshake
-    // and OutgoingHandshake.
+    // protect_accepted() and protect_dialled() create the guard of a new connection, if the transport protects its
+    // connections. IncomingHandshake and OutgoingHandshake call them.
     [[nodiscard]] Errc protect_accepted(Stream& stream) noexcept {
         const StreamGuards* const guards = own().transport().guards();
         return guards ? guards->protect_accepted(stream) : Errc::ok;

@@ -23,13 +23,14 @@ class StreamGuard {
     virtual ~StreamGuard() = default;
 
     // Continues the handshake. ok: both sides have proven who they are. again: call it again at one of `epoll_events`.
-    // Otherwise it failed, and the log says why. permission: one of the sides did not prove its identity to the other;
-    // protocol: the other side speaks another protocol; peer_lost.
+    // Any other result: the handshake failed, and the log says why. permission: one of the sides did not prove its
+    // identity to the other; protocol: the other side speaks another protocol; peer_lost.
     [[nodiscard]] virtual Errc establish(std::uint32_t& epoll_events) noexcept = 0;
 
-    // As receive_some and send_some. They move fewer bytes than asked for if no more were received, or if there is no
-    // room. send() copies the bytes that it takes and keeps those for which the socket has no room; flush() sends them.
-    // receive(): protocol: the bytes were changed on the way; permission: the other side refused this side's proof.
+    // As receive_some and send_some. receive() moves fewer bytes than asked for if no more were received, and send() if
+    // there is no room. send() copies the bytes that it takes and keeps those for which the socket has no room; flush()
+    // sends them. receive(): protocol: the bytes were changed on the way; permission: the other side refused this
+    // side's proof.
     [[nodiscard]] virtual Moved receive(const iovec* pieces, std::size_t count) noexcept = 0;
     [[nodiscard]] virtual Moved send(const iovec* pieces, std::size_t count) noexcept = 0;
     // False: some bytes are still kept, because the socket has no room.
@@ -45,8 +46,8 @@ class StreamGuard {
     [[nodiscard]] virtual const char* failed_because() const noexcept = 0;
     // Who the other side is. Requires: established.
     [[nodiscard]] virtual const ProvenIdentity& identity() const noexcept = 0;
-    // A guard for messages that both sides exchange outside of this stream; it must not outlive this object. Null: it
-    // cannot be made. Requires: established.
+    // A guard for messages that both sides exchange outside of this stream; the message guard must not outlive this
+    // object. Null: no message guard can be made. Requires: established.
     [[nodiscard]] virtual std::unique_ptr<MessageGuard> message_guard() noexcept = 0;
     // Tells the other side that no more bytes follow, if there is room for that.
     virtual void end() noexcept = 0;

@@ -20,8 +20,9 @@ class CINNABAR_API TargetWalk {
 
     // Both arguments must live until the walk ends.
     void begin(std::span<const SocketAddress> known, std::span<const Uri> names) noexcept;
-    // `why`: why the previous address failed. ok: try `target` next. again: names are being resolved, and go_on is
-    // called later. Otherwise no address is left, and this is the result of the dial.
+    // Finds the next address to try. `why`: why the previous address failed. ok: try `target` next. again: names are
+    // being resolved, and go_on is called later. Any other result: no address is left, and this is the result of the
+    // dial.
     [[nodiscard]] Errc next(PortHost& host, Errc why, SocketAddress& target) noexcept;
     // Ends the walk: go_on is not called any more.
     void abandon() noexcept { question_.abandon(); }
