@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The example read-write-send of the library Infinity, rewritten: a server offers memory, and a client reads it, writes
 // to it, and sends a message. Two things differ: the client gets the memory's token as the result of a call, where
-// Infinity uses the user data of a connection; and it awaits an operation, where Infinity uses a request token. It
-// works on any transport.
+// Infinity uses the user data of a connection; and it awaits an operation, where Infinity uses a request token. The
+// example works on any transport.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A variable of a group of four members, on the simulated network: one member replaces its value, all members see it,
-// and it outlives the member that holds it.
+// A variable of a group of four members, on the simulated network: one member replaces the variable's value, all
+// members see the new value, and the variable outlives the member that holds it.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/variable.hpp>
 #include <cinnabar/plugins/sim.hpp>

@@ -4,10 +4,10 @@
 // again.
 //
 // There is no consensus. If the network is cut, both parts accept writes; when they merge, the later write of a key
-// wins, and the other is lost without a message. A read may return a write that has not been answered yet, and that is
-// lost if the owner dies. A write that failed may have happened. An owner that has just joined, or come back, has old
-// values or none until the others have sent it theirs. If all holders of a key die, the key is lost. If clocks of hosts
-// differ by more than ClockOptions::drift_max, an older write may win.
+// wins, and the other is lost without a message. A read may return a write that has not been answered yet, and is lost
+// if the owner dies. A write that failed may have happened. An owner that has just joined, or come back, has old values
+// or none until the other holders have sent theirs to that owner. If all holders of a key die, the key is lost. If
+// clocks of hosts differ by more than ClockOptions::drift_max, an older write may win.
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
@@ -45,8 +45,8 @@ std::vector<Rank> holders_of(const std::string& key, const View& view) {
     return ranks;
 }
 
-// Gives entries to all members that hold them by the present view. If a member does not take them, tries again after
-// the next event: a dead member will be excluded, and is then no longer asked.
+// Gives entries to all members that hold them by the present view. If a member does not take its entries, tries again
+// after the next event: a dead member will be excluded, and is then no longer asked.
 Task<Result<void>> replicate(Group group, std::vector<Entry> entries) {
     Events events = group.events();
     for (;;) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Training by several processes. In each round, rank 0 broadcasts a large vector of parameters; members pass parts of
 // it on while others still arrive. Then each member computes the gradient for its own data, and an all-reduce gives all
-// of them the mean. One member dies while it receives: the members below it get the rest from the one above it, and the
-// training goes on.
+// of them the mean. One member dies while it receives: the members below it get the rest from the member above it, and
+// the training goes on.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/plugins/sim.hpp>

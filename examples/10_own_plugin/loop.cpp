@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole transport in one file: each context reaches itself and nobody else. It implements every function of the
-// contract in the simplest way, and so allocates memory where a real transport would not.
+// A whole transport in one file: each context reaches itself and nobody else. The transport implements every function
+// of the contract in the simplest way, and so allocates memory where a real transport would not.
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/plugin.hpp>

@@ -39,7 +39,7 @@ struct hg_bulk {
     unsigned users = 0;        // how many `Original` hold the handle; guarded by described_mutex
 
     // Set if this handle was decoded by the same class that described it: the secret of the original handle. Then this
-    // handle has neither segments nor `local`; they are the original's, which may be freed first.
+    // handle has neither segments nor `local` of its own, but uses those of the original, which may be freed first.
     std::uint64_t original = 0;
 
     // Memory of a peer: its description, which can be forwarded to others.
@@ -93,11 +93,11 @@ class Original {
 inline constexpr const char* original_is_gone =
     "the bulk handle was decoded from a description of this class's own memory, whose handle has been freed since";
 // For a transfer: takes a reference to the original, as if the user had passed the original instead of `bulk`. Null if
-// it was freed. Requires: bulk.original != 0.
+// the original was freed. Requires: bulk.original != 0.
 [[nodiscard]] hg_bulk* keep_original(hg_bulk& bulk) noexcept;
 
-// Lends the memory on each network of the class. If a network refuses, the next call begins with that one. Requires:
-// lend_mutex is held.
+// Lends the memory on each network of the class. If a network refuses, the next call begins with that network.
+// Requires: lend_mutex is held.
 [[nodiscard]] hg_return_t lend(hg_bulk& bulk);
 // Revokes the leases of all peers and waits at most a second for accesses in progress. HG_TIMEOUT: an access has not
 // ended; the class keeps its lease and registration until HG_Finalize.

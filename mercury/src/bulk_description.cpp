@@ -155,7 +155,7 @@ hg_return_t encode_handle(hg_proc_t proc, hg_bulk_t handle) {
 }
 
 // A process that does not listen cannot be dialled. If the descriptor arrived from the owner of the memory itself, the
-// owner is reached over that connection.
+// owner is reached over the connection on which the descriptor arrived.
 void bind_to_sender(hg_bulk& bulk, const na::Addr& sender) {
     if (!bulk.is_remote || bulk.bound.addr.empty() || bulk.bound.addr.listens() || !sender.is_connection()) return;
     const na::AddrBody& named = bulk.bound.addr.body();

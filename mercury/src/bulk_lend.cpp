@@ -22,7 +22,7 @@ constexpr TimeUs patience_us = 1'000'000;
 
 // Drives contexts, because fences complete inside progress(). Among them is the context that this thread is destroying:
 // the callbacks of its canceled operations may free handles. In single-threaded mode, no other context is driven,
-// because only its own thread may do that.
+// because only a context's own thread may drive it.
 void drive(hg_class& owner) noexcept {
     if (hg_context* const context = context_destroyed_here(); context && context->owner == &owner) {
         (void)context->rpc->progress(std::chrono::milliseconds(1));

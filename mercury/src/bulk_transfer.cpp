@@ -241,8 +241,8 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void*
         return failed("HG_Bulk_bind_transfer: the handle is not bound, use HG_Bulk_transfer", HG_INVALID_ARG);
     return mercury::guarded([&] {
         const na::Addr& owner = origin_handle->bound.addr;
-        // An owner that does not listen cannot be dialled. If it is this class, it is reached directly; otherwise over
-        // the connection on which the handle arrived.
+        // An owner that does not listen cannot be dialled. If this class is the owner, the memory is reached directly;
+        // otherwise over the connection on which the handle arrived.
         const bool mine = !context->owner->network->listen && context->owner->is_me(owner);
         na::Addr owner_at = owner.is_connection() ? owner : na::Addr();
         if (mine) owner_at = context->owner->self().with_context(owner.body().context);

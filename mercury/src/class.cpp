@@ -48,7 +48,7 @@ na_init_info with_class_of_traffic(const na_init_info_4_0& options, na_traffic_c
 }
 
 // Opens the network itself; shared memory for peers on this host; and, if the class does not listen, a loopback,
-// because it could not dial itself otherwise.
+// because the class could not dial itself otherwise.
 Result<std::vector<std::shared_ptr<na::Transport>>> open_transports(const hg_class& owner) {
     const na_class& network = *owner.network;
     const na::TransportOptions wanted =

@@ -62,7 +62,7 @@ struct hg_class {
 
     [[nodiscard]] hg_diag_counters read_counters() const;
 
-    // The address of this class. If it does not listen, only the class itself can use it.
+    // The address of this class. If the class does not listen, only the class itself can use the address.
     [[nodiscard]] cinnabar::na::Addr self() const { return engine->self_addr(); }
     // The address by which peers know this class, not that of the loopback.
     [[nodiscard]] cinnabar::na::Addr known_as(cinnabar::na::ContextId context) const;

@@ -77,8 +77,8 @@ void keep_abandoned(hg_handle& handle) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     for (;;) {
         const std::int32_t left = seen - whose - 1;
-        // Abandoned: a response is pending, but nobody who could give it holds the handle; at most the response's own
-        // reference is left. abandon() then answers, and this thread holds a reference until it has done so.
+        // Abandoned: a response is pending, but no holder of the handle can respond; at most the response's own
+        // reference is left. abandon() then answers, and this thread holds a reference until abandon() has answered.
         const bool abandoned = (left & ~1) == hg_handle::response_pending;
         const bool last = left == 0 || left == hg_handle::listed;
         const std::int32_t next = abandoned ? left + 1 - hg_handle::response_pending : last ? 0 : left;
@@ -223,8 +223,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id) {
     handle->info.context_id = id;
     handle->target = {};
     if (!handle->call || handle->forwarded) return HG_SUCCESS;
-    // Copies the bytes that the user has written to a new call, for the new target. If its network has room for fewer
-    // bytes, forward() refuses a message that does not fit.
+    // Makes a new call, for the new target, and copies to it the bytes that the user has written to the old call. If
+    // the new target's network has less room in a message, forward() refuses bytes that do not fit.
     rpc::Call* const written = std::exchange(handle->call, nullptr);
     const hg_return_t made = mercury::prepare_call(*handle);
     if (made == HG_SUCCESS) {

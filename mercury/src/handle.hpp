@@ -36,8 +36,8 @@ struct hg_handle : cinnabar::PoolSlot {
     bool one_way = false;
     bool abandoned = false;  // the handler dropped it without a response; one more reference may still be dropped
 
-    // Origin. The call is created by the first function that needs its bytes, or by HG_Forward. It is kept until the
-    // next one is created.
+    // At the origin. The call is created by the first function that needs its bytes, or by HG_Forward. The call is kept
+    // until the next call is created.
     cinnabar::rpc::Call* call = nullptr;
     bool forwarded = false;  // whether `call` was forwarded
     std::atomic<cinnabar::rpc::CallId> call_id{0};
@@ -82,8 +82,8 @@ void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 [[gnu::always_inline]] inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     const std::int32_t left = seen - whose - 1;
-    // The fast path: certainly another reference is left, and if a response is pending, the holder of that reference
-    // can give it. Two or more references are left; or the handler's is; or one is, and no response is pending.
+    // The fast path, if another reference is certainly left, and its holder can give the response if one is pending.
+    // That is so if two or more references are left, or the handler's, or one while no response is pending.
     constexpr std::int32_t two_or_handler = (hg_handle::response_pending - 2) | hg_handle::handler_runs;
     const bool others_stay = (left & two_or_handler) != 0 || left == 1;
     if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An NA class: an open network and the name by which it was opened. An HG class opens one itself, or the user passes
-// one to it. Thread-safe.
+// An NA class: an open network and the name by which it was opened. An HG class opens an NA class itself, or the user
+// passes one to the HG class. Thread-safe.
 #pragma once
 
 #include "info_string.hpp"

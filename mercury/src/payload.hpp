@@ -40,8 +40,8 @@ using EndEncoding = Encoded (*)(hg_handle& handle, hg_proc& proc, hg_return_t re
     return {HG_SUCCESS, hg_proc_get_size_used(&proc)};
 }
 
-// Frees the memory of a proc. If the value was encoded there, first calls `grow` to make the message large enough, and
-// copies the user's first `offset` bytes of `room` and then the value into it.
+// Frees the memory of a proc. If the value was encoded in that memory, first calls `grow` to make the message large
+// enough, and copies the user's first `offset` bytes of `room`, and then the value, into the message.
 [[nodiscard]] Encoded end_encoding(hg_handle& handle, hg_proc& proc, hg_return_t ret, Bytes room, std::size_t offset,
                                    Errc (*grow)(hg_handle& handle, std::size_t bytes, Bytes& room)) noexcept;
 

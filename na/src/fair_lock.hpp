@@ -10,8 +10,8 @@ namespace cinnabar::na {
 
 class FairLock {
   public:
-    // False: a thread holds the lock or waits for it. Sequentially consistent even if it fails, because a thread that
-    // has pushed work and fails to get the lock relies on the holder to look at the queue again.
+    // False: a thread holds the lock or waits for it. try_lock() is sequentially consistent even if it fails, because a
+    // thread that has pushed work and fails to get the lock relies on the holder to look at the queue again.
     [[nodiscard]] bool try_lock() noexcept {
         if (state_.load(std::memory_order_seq_cst) != 0) return false;
         std::uint32_t free = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The backend: one node per agent. Registered memory is shared and is named by tokens; transfers are operations on
-// remote memory (cinnabar/hl/remote_memory.hpp); notifications are calls. Thread-safe, because NIXL may call it from
-// several threads. See docs/nixl.md.
+// remote memory (cinnabar/hl/remote_memory.hpp); notifications are calls. Thread-safe, because NIXL may call the
+// backend from several threads. See docs/nixl.md.
 #pragma once
 
 #include "memory.hpp"
@@ -36,9 +36,10 @@ class Engine final : public nixlBackendEngine {
     nixl_mem_list_t getSupportedMems() const override { return memories(); }
 
     nixl_status_t registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) override;
-    // If this is the last registration of the memory, no peer can begin another access afterwards, even if the function
-    // fails; it can be called again. NIXL_ERR_NOT_ALLOWED: transfers of this agent still use the memory; release them
-    // first. NIXL_ERR_BACKEND: another process was stopped in the middle of an access, and may continue it.
+    // Ends one registration of the memory. If it is the last registration of the memory, no peer can begin another
+    // access afterwards, even if the function fails; the function can be called again. NIXL_ERR_NOT_ALLOWED: transfers
+    // of this agent still use the memory; release them first. NIXL_ERR_BACKEND: another process was stopped in the
+    // middle of an access, and may continue it.
     nixl_status_t deregisterMem(nixlBackendMD* memory) override;
     nixl_status_t unloadMD(nixlBackendMD* memory) override;
     nixl_status_t loadLocalMD(nixlBackendMD* memory, nixlBackendMD*& out) override;
@@ -59,9 +60,9 @@ class Engine final : public nixlBackendEngine {
                            const std::string& agent, nixlBackendReqH*& handle,
                            const nixl_opt_b_args_t* options) const override;  // NIXL_ERR_NOT_ALLOWED: see Transfer
     nixl_status_t checkXfer(nixlBackendReqH* handle) const override;
-    // Frees the transfer. If it is in progress, asks it to end; if it does not end at once, returns
-    // NIXL_ERR_REPOST_ACTIVE, and the next call waits until nobody accesses its memory any more (usually 0.2 s,
-    // docs/nixl.md), and frees it.
+    // Frees the transfer. If the transfer is in progress, asks it to end; if it does not end at once, returns
+    // NIXL_ERR_REPOST_ACTIVE, and the next call waits until nobody accesses the transfer's memory any more (usually 0.2
+    // s, docs/nixl.md), and frees the transfer.
     nixl_status_t releaseReqH(nixlBackendReqH* handle) const override;
 
     nixl_status_t getNotifs(notif_list_t& out) override;

@@ -31,8 +31,8 @@ There there_of(const nixlMetaDesc& desc) {
     return {};
 }
 
-// Expresses the descriptors as numbers of blocks of one size. False: they differ in size, in memory, or in the
-// remainder of their offsets modulo the size; or a number is too large.
+// Expresses the descriptors as numbers of blocks of one size. False: the descriptors differ in size, in memory, or in
+// the remainder of their offsets modulo the size; or a number is too large.
 bool blocks_of(const nixl_meta_dlist_t& descs, std::uintptr_t start, std::vector<std::uint32_t>& numbers) {
     const std::size_t bytes = descs[0].len;
     const std::uint64_t skipped = (descs[0].addr - start) % bytes;

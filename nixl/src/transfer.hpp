@@ -24,9 +24,9 @@ inline constexpr hl::Rpc<void(std::string agent, std::string message)> notify{"c
 
 class Transfer final : public nixlBackendReqH {
   public:
-    // Descriptors i of both lists must have the same size. If all descriptors are blocks of one size, in one local and
-    // one remote memory (the most common case), each post names them by their numbers (TransferPlan). invalid_argument:
-    // the lists do not match, or a descriptor lies outside of its memory.
+    // Prepares a transfer. Descriptors i of both lists must have the same size. If all descriptors are blocks of one
+    // size, in one local and one remote memory (the most common case), each post names the blocks by their numbers
+    // (TransferPlan). invalid_argument: the lists do not match, or a descriptor lies outside of its memory.
     [[nodiscard]] static Result<std::unique_ptr<Transfer>> make(const hl::NodeRef& node, const std::string& agent,
                                                                 nixl_xfer_op_t op, const nixl_meta_dlist_t& local,
                                                                 const nixl_meta_dlist_t& remote);
@@ -59,8 +59,8 @@ class Transfer final : public nixlBackendReqH {
         std::optional<Notification> notification;
         std::vector<std::shared_ptr<Registered>> local;  // each once
     };
-    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, it is
-    // never called; then its destructor ends the post, when the last of those calls has ended.
+    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, the
+    // Ending is never called; then its destructor ends the post, when the last of those calls has ended.
     class Ending {
       public:
         explicit Ending(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Access control: asks the policy of a context once for each connection and handler, and caches the verdict; charges
-// callers with a quota for their requests and for what is lent to them. Owner of the context only, unless a function
+// callers with a quota for their requests and for memory lent to them. Owner of the context only, unless a function
 // says otherwise.
 #pragma once
 
@@ -36,9 +36,9 @@ class Access {
     // quota, the request was counted.
     [[nodiscard]] Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
 
-    // If the peer has a quota, these charge it for `bytes` of memory lent to it, until Fences::release(). overloaded:
-    // the quota allows no more now. too_large: the quota never allows that much. In both cases, the text of the reply,
-    // or of the call's error, names the quota. out_of_memory.
+    // If the peer has a quota, these functions charge `bytes` of memory lent to the peer, until Fences::release().
+    // overloaded: the quota allows no more now. too_large: the quota never allows that much. In both cases, the text of
+    // the reply, or of the call's error, names the quota. out_of_memory.
     [[nodiscard]] Errc charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexcept;  // of a large result
     // Requires: the call has a book.
     [[nodiscard]] Errc charge(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fences of calls. When a call that lent memory ends without an answer, this side sends a cancel, which asks the target
 // to release the memory, and waits for `released` for at most fence_grace. Then it revokes the leases by force
-// (fences.hpp), and completes the call only after that. Memory that is shown by a handle has no lease to revoke: this
-// side waits for `released` for shown_grace, after which the fence has failed. Far memory is copied by this side, which
-// lent it; if a disk hangs, the fence fails after shown_grace, too. Owner of the context only.
+// (fences.hpp), and completes the call only after the revocation. Memory that is shown by a handle has no lease to
+// revoke: this side waits for `released` for shown_grace, after which the fence has failed. Far memory is copied by
+// this side, which lent it; if a disk hangs, the fence fails after shown_grace, too. Owner of the context only.
 #pragma once
 
 #include "context_base.hpp"

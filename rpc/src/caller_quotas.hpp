@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The quotas of callers: what each caller with a quota has in progress (caller_totals.hpp), and how much of that a
-// context allows. Requests and memory beyond a quota are refused at once, and never queued; only a Caller, at the
-// origin, lets calls wait for a quota (hl/src/outgoing_quota.hpp). Owner of the context only, unless a function says
-// otherwise.
+// The quotas of callers: how much each caller with a quota has in progress (caller_totals.hpp), and how much a context
+// allows. Requests and memory beyond a quota are refused at once, and never queued; only a Caller, at the origin, lets
+// calls wait for a quota (hl/src/outgoing_quota.hpp). Owner of the context only, unless a function says otherwise.
 //
 // An account belongs to a caller, not to a quota. At any time the quota of the context's present policy applies to the
 // caller as a whole: everything that the caller has in progress counts, in whichever context and under whichever policy
@@ -40,9 +39,9 @@ namespace cinnabar::rpc {
 
 using QuotaName = std::array<char, 65>;  // of at most 64 characters (is_rule_name()), with a zero at the end
 
-// A caller as one context sees it. Each request and each piece of lent memory keeps the account that it is charged to
-// (Request::counted_by_, RpcLend::lent_to). So what was taken is given back to the same account, even if the policy was
-// replaced or the connection has ended.
+// The account of a caller in one context. Each request and each piece of lent memory keeps the account that it is
+// charged to (Request::counted_by_, RpcLend::lent_to). So requests, bytes and leases are given back to the account that
+// they were taken from, even if the policy was replaced or the connection has ended.
 class CallerAccount {
   public:
     // `name`: caller_name(). `totals`: of that caller, never null.

@@ -31,8 +31,8 @@ std::size_t answers_max(const Options& options) noexcept {
 }
 
 // Whether a control message is allowed: it has records and asks for an acknowledgement, or it acknowledges a message of
-// this side, or both. If other messages were allowed, a peer could send them without limit, and so crowd out the
-// messages of other peers.
+// this side, or both. If other messages were allowed, a peer could send control messages without limit, and so crowd
+// out the messages of other peers.
 bool may_come(std::uint8_t flags, std::uint16_t records, bool unacked) noexcept {
     const bool wants_ack = (flags & control_wants_ack) != 0;
     const bool is_ack = (flags & control_is_ack) != 0;

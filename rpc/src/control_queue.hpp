@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Control records that wait to be sent to one peer. Records that name no call are stored once per type, so that
-// repeated ones take no more memory. Records that name a call form a list: cancels and `fetched`, whose number is
-// limited by that of the calls, and `released` and `refused`, which the peer causes and control.cpp limits. Owner of
-// the context only.
+// repeated ones take no more memory. Records that name a call form a list: cancels and `fetched`, which the number of
+// calls limits, and `released` and `refused`, which the peer causes and control.cpp limits. Owner of the context only.
 #pragma once
 
 #include "frame.hpp"

@@ -51,8 +51,8 @@ void CreditAccount::take_back(std::uint32_t count) noexcept {
 CreditAccount::Recall CreditAccount::look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept {
     const bool sent = std::exchange(came_at_look_, came_) != came_;
     const std::uint32_t all = granted_ + returnable_;
-    // Destroys no credits while a recall is unanswered, because the peer may return any number of them, or while
-    // requests of the peer are here, because the replies to these carry its credits.
+    // Destroys no credits while a recall is unanswered, because the peer may return any number of credits, or while
+    // requests of the peer are here, because the replies to these requests carry credits.
     if (!sent && !recalled_ && requests() == 0 && all > keep) {
         const std::uint32_t spare = std::min(returnable_, all - keep);
         returnable_ -= spare;

@@ -6,10 +6,10 @@
 //     held        used by a request that has arrived and still has its receive slot
 //     returnable  back at the target, and may be granted again
 //
-// A credit comes back when the receive slot of its request is free (decision 5). It is not granted again while too many
-// replies to the peer were not sent (decision 23). This class is only arithmetic. CreditPool decides which credits are
-// granted again: with replies (for_reply), or by a `grant` to a peer that has none. The origin receives credits in
-// replies.cpp and control.cpp. Owner of the context only.
+// A credit comes back when the receive slot of its request is free (decision 5). A returned credit is not granted again
+// while too many replies to the peer were not sent (decision 23). This class is only arithmetic. CreditPool decides
+// which credits are granted again: with replies (for_reply), or by a `grant` to a peer that has none. The origin
+// receives credits in replies.cpp and control.cpp. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -62,7 +62,7 @@ class CreditAccount {
 
     // Whether credits may be granted: not while too many replies are unsent, or credits are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
-    // Sets whether credits are withheld. They are withheld while the peer leaves too many large results unfetched,
+    // Sets whether credits are withheld. Credits are withheld while the peer leaves too many large results unfetched,
     // including results of its earlier connections.
     void withhold(bool withheld) noexcept;
     [[nodiscard]] bool withheld() const noexcept { return withheld_; }
@@ -79,7 +79,8 @@ class CreditAccount {
     [[nodiscard]] bool wants_credits() const noexcept { return wants_credits_; }
     void set_wants_credits(bool wants_credits) noexcept { wants_credits_ = wants_credits; }
 
-    // Replies to the peer that were begun and not sent, including those of earlier connections.
+    // These functions count the replies to the peer that were begun and not sent, including replies of earlier
+    // connections.
     void reply_begins() noexcept { ++begun_; }
     void reply_left() noexcept { ++left_; }
     void reply_begins_later() noexcept { --begun_; }

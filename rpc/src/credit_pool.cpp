@@ -40,7 +40,8 @@ std::uint32_t CreditPool::first() const noexcept {
     return std::clamp(base_.na->options().initial_credits, 1u, CreditAccount::budget_max);
 }
 
-// Whether the slots grow with this connection. Those of some transports, such as that of a node to itself, do not.
+// Whether the slots grow with this connection. The slots of some transports, such as the one from a node to itself, do
+// not grow.
 bool CreditPool::adds_slots(const PeerBook& book) const noexcept {
     const na::Limits& limits = base_.transport_of(book.peer->port())->limits();
     return limits.receive_slots_max > limits.receive_slots;
@@ -48,7 +49,7 @@ bool CreditPool::adds_slots(const PeerBook& book) const noexcept {
 
 // Returns the number of receive slots for requests when there are that many connections over transports whose slots
 // grow. The slots that such a connection adds are for its own first credits and control messages; other peers get none
-// of them.
+// of these slots.
 std::uint32_t CreditPool::slots_for(std::uint32_t connections) const noexcept {
     if (!growing_) return slots_max_;
     return slots_max_ + (na::receive_slots_for(*growing_, connections) - growing_->receive_slots);

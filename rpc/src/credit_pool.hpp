@@ -54,8 +54,8 @@ class CreditPool {
     // Call when a request is refused for lack of room. Destroys the request's credit, so that the peer sends fewer
     // requests at a time.
     void retire(PeerBook& book) noexcept;
-    // Call whenever a credit was used or came back and the peer has none. If no reply brings credits within a moment, a
-    // grant sends them: handlers may be holding all requests of the peer.
+    // Call whenever a credit was used or came back and the peer has none. If no reply brings credits within a moment,
+    // this side sends them in a grant, because handlers may be holding all requests of the peer.
     [[gnu::noinline]] void watch_starving(PeerBook& book) noexcept;
     // The answer of a peer to a recall.
     void returned(PeerBook& book, std::uint32_t credits) noexcept;

@@ -13,7 +13,7 @@ Deadlines::Deadlines(ContextBase& base, Origin& origin) noexcept : base_(base), 
 }
 
 // Most calls have a later deadline than the call before. These calls form a queue with one timer, which is armed for
-// the first of them. If that call ends earlier, the timer stays armed; when it fires, it checks the queue again.
+// the first of them. If the first call ends earlier, the timer stays armed; when it fires, the queue is checked again.
 void Deadlines::watch(Call& call) noexcept {
     const TimeUs deadline = call.args.deadline;
     if (deadline == time_never) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Before a context closes, it sends what it has accepted: one-way calls, for which no caller waits, and answers. A
 // message that the transport has accepted may still be in a buffer that is dropped with the connection. Each target of
-// one-way calls is therefore sent a ping: its acknowledgement says that it has received everything sent before.
+// one-way calls is therefore sent a ping: the acknowledgement says that the target has received everything sent before.
 #include "context_core.hpp"
 
 #include <algorithm>

@@ -71,7 +71,7 @@ void Fences::fence_ended(RpcLend& lend) noexcept {
     const std::shared_ptr<ContextCore> alive = base_.keep_alive;  // this may be the last fence that keeps it alive
     const PeerBook* const peer = lend.peer;
     const RpcLend::Ended ended = std::exchange(lend.ended, nullptr);
-    // A peer that was never told of the memory, or only on a connection that was lost, can no longer access it. Peers
+    // A peer that was never told of the memory, or only on a connection that was lost, cannot access the memory. Peers
     // to which the memory was forwarded may still access it; only the transport knows. Far memory is copied by this
     // side alone.
     const bool gone = !peer || peer->connection != lend.connection || lend.is_far;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fences: takes back memory that calls and large results have lent, and waits until the peer can no longer access it.
-// If that fails, the memory stays in quarantine: it is neither freed nor reused until the connection of the peer is
-// lost, and the accesses of others to which the peer forwarded the memory have ended. Owner of the context only, except
-// for acquire() and release().
+// If this wait fails, the memory stays in quarantine: it is neither freed nor reused until the connection of the peer
+// is lost, and the accesses of others to which the peer forwarded the memory have ended. Owner of the context only,
+// except for acquire() and release().
 #pragma once
 
 #include "caller_quotas.hpp"

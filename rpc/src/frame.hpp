@@ -18,7 +18,7 @@ enum class FrameKind : std::uint8_t { request = 1, reply = 2, control = 3 };
 // Flags of requests and replies. A frame with an unknown bit is rejected with `protocol`.
 inline constexpr std::uint16_t flag_large = 1;    // the payload is the descriptor of the actual, large payload
 inline constexpr std::uint16_t flag_one_way = 2;  // requests: no reply
-// Requests: the origin has more requests and no credits for them.
+// In a request: the origin has more requests and no credits for them.
 inline constexpr std::uint16_t flag_wants_credits = 4;
 inline constexpr std::uint16_t flag_checksum = 8;  // the CRC-32C of the payload is in the header
 inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context follows the payload

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Maps RPC id and provider to handler. Readers take no lock. Handlers and outgrown tables are kept until the engine is
-// destroyed, so that a pointer from find() stays valid. This costs some hundred bytes per registration.
+// destroyed, so that a pointer from find() stays valid. Keeping them costs some hundred bytes per registration.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heartbeats detect peers that no longer answer but keep their connection, because they are stopped or behind a broken
-// cable. Peers are watched only while calls wait for them; anything received from a peer counts as a sign of life. A
-// peer that was asked to leave (evict_idle.cpp) is watched as well, even without heartbeats, because nothing is sent to
-// it until it answers.
+// cable. A peer is watched only while calls wait for it; anything received from a peer counts as a sign of life. A peer
+// that was asked to leave (evict_idle.cpp) is watched as well, even without heartbeats, because nothing is sent to it
+// until it answers.
 #include "control.hpp"
 #include "part_of.hpp"
 #include "peers.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of large arguments and results, which do not fit in a message. One budget per context counts the bytes of
-// all these buffers, and another one those of decoded arguments; each peer may have a part of either. If the caller has
-// a quota, its account counts both as well. Any thread.
+// The memory of large arguments and results, which do not fit in a message. Each context has one budget for the bytes
+// of all these buffers, and another budget for the bytes of decoded arguments; each peer may have a part of either
+// budget. If the caller has a quota, its account counts both as well. Any thread.
 #pragma once
 
 #include "large_memory_pool.hpp"
@@ -14,8 +14,8 @@
 
 namespace cinnabar::rpc {
 
-// The accounts that memory is charged to: the peer whose request needs it, and the caller's account if it has a quota.
-// Both are null for a call of this side.
+// The accounts that memory is charged to: the peer whose request needs the memory, and the caller's account if the
+// caller has a quota. Both are null for a call of this side.
 struct Payer {
     PeerBook* peer = nullptr;
     CallerAccount* caller = nullptr;

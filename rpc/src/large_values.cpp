@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lends the arguments of a call and the result of a request that are too large for a message, pulls those of the peer,
-// and keeps a lent result until the origin has fetched it or its time is over.
+// Lends large arguments and results of this side to the peer, pulls large arguments and results of the peer, and keeps
+// a lent result until the origin has fetched it or its time is over.
 #include "large_values.hpp"
 
 #include "access.hpp"
@@ -194,8 +194,8 @@ void LargeValues::result_over(Request& request) noexcept {
 }
 
 // Starts the time for which the result is kept. Called when the reply is posted, and again when it was sent, which
-// starts the time anew. The origin gives up at the deadline, but may still be reading then; fence_grace gives it time
-// to report that it has stopped.
+// starts the time anew. The origin gives up at the deadline, but may still be reading at that time; fence_grace gives
+// the origin time to report that it has stopped.
 void LargeValues::keep_result(Request& request) noexcept {
     const TimeUs by_deadline = after(request.deadline_, base_.options.fence_grace);
     const std::uint64_t rate = std::max<std::uint64_t>(base_.options.pull_rate_min, 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs handlers where their request was read (Handler::on_arrival). They all use one Request object, which is kept at
-// hand. It is in no list and no table, because it cannot be canceled or lose its connection while its handler runs. If
-// the handler keeps the request, or the reply cannot be sent at once, it becomes an ordinary request.
+// Runs handlers where their request was read (Handler::on_arrival). All these handlers use one Request object, which is
+// kept at hand. This object is in no list and no table, because it cannot be canceled or lose its connection while its
+// handler runs. If the handler keeps the request, or the reply cannot be sent at once, the request becomes an ordinary
+// one.
 #include "context_core.hpp"
 
 #include <cstring>

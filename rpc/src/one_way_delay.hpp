@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides the time on the wire between a request and its answer, although the clocks of the two sides differ. It
-// assumes that the fastest messages of the last seconds took the same time in both directions; so a difference that is
-// measured between the directions is the difference of the clocks. A peer that reports wrong times only moves the time
-// of its own calls from one direction to the other.
+// Divides the time on the wire between a request and its answer, although the clocks of the two sides differ.
+// OneWayDelay assumes that the fastest messages of the last seconds took the same time in both directions; so a
+// difference that is measured between the directions is the difference of the clocks. A peer that reports wrong times
+// only moves the time of its own calls from one direction to the other.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

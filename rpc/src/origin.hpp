@@ -23,7 +23,8 @@ class Origin {
     [[nodiscard, gnu::noinline]] Call* make(const na::Addr& to, Errc& why) noexcept;
     // As make(), but also while the engine drains: for a call that moves a chunk of far memory (far_moves.hpp).
     [[nodiscard]] Call* make_for_call_in_progress(const na::Addr& to, Errc& why) noexcept;
-    // The call with that id that waits for an answer of this peer, or has ended without one; null: none.
+    // Finds the call with that id, if the call waits for an answer of this peer, or has ended without an answer; null:
+    // there is none.
     [[nodiscard, gnu::always_inline]] Call* find(std::uint64_t id, const PeerBook* book) const noexcept {
         Call* const call = calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
         return call && call->id() == id && call->book_ == book ? call : nullptr;

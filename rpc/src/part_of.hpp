@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds a part of the context that a call, a request or the book of a peer belongs to. The function of a WorkItem, a
 // WheelTimer or an na::Op gets only such an object, and must find the part from it. In a file that includes
-// context_core.hpp, this is inlined. Other files call a function that context.cpp instantiates; none of them is on the
-// fast path.
+// context_core.hpp, part_of() is inlined. Other files, none of which is on the fast path, call a function that
+// context.cpp instantiates.
 #pragma once
 
 namespace cinnabar::rpc {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes a reply from the transport, on the fast path if it is plain and small; reads the times in it; copies or keeps
-// it; and ends the call with it.
+// Takes a reply from the transport, on the fast path if it is plain and small; reads the times in the reply; copies or
+// keeps the reply; and ends the call.
 #include "replies.hpp"
 
 #include "context_core.hpp"

@@ -179,8 +179,8 @@ bool Serving::reply_at_once(Request& request) noexcept { return reply_short_way(
     core_.go_if_over();
 }
 
-// If no other reference exists, the queued reply holds a reference. The release that usually follows is then not the
-// last one, and need not be submitted to the owner.
+// If the caller has the only reference, the queued reply takes a reference of its own. The release that usually follows
+// is then not the last release, and need not be submitted to the owner.
 void Request::post_answer() noexcept {
     if (arriving_) return answered_.store(true, std::memory_order_relaxed);
     reply_refers_ = references_.load(std::memory_order_relaxed) == 1 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the requests that this side holds, by the id that their origin gave them. A peer that holds thousands of
-// requests may name a thousand of them in one control message. Most requests end before their peer names any, and are
-// never inserted: see Target::find. Owner of the context only.
+// requests may name a thousand of them in one control message. Most requests end before their peer names any request,
+// and are never inserted into the table: see Target::find. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/random.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills snapshots of a context. Reads only what the owner of the context alone changes: calls that are queued for a
-// peer, and calls that were sent. Other calls may be in use by another thread.
+// Fills snapshots of a context. Reads only calls that no other thread than the owner of the context changes: calls that
+// are queued for a peer, and calls that were sent. Other calls may be in use by another thread.
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
 constexpr std::size_t items_max = 4'096;         // per peer, not counting calls that were sent
 
 // The value of LookCursor::peer after the last book: the sent calls to all peers follow, by slot (LookCursor::item).
-// There are never that many books.
+// This is more than the number of books can be.
 constexpr std::uint32_t sent_calls = 1u << 23;
 
 template <typename List>

@@ -147,9 +147,9 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     if ((flags & flag_wants_credits) != 0) book.account.set_wants_credits(true);
 }
 
-// The fast path, for requests whose small arguments are in the message. It makes the checks of admit(), except for
-// crowded(). False: nothing has changed, and accept() must decide, because the request may have to be refused, or too
-// many requests may be held. Requires: the credit of the request was spent.
+// The fast path, for requests whose small arguments are in the message. This function makes the checks of admit(),
+// except for crowded(). False: nothing has changed, and accept() must decide, because the request may have to be
+// refused, or too many requests may be held. Requires: the credit of the request was spent.
 inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();

@@ -13,8 +13,8 @@ struct TlsFailure {
 
 // `reason` is ERR_GET_REASON of a libssl error.
 [[nodiscard]] TlsFailure tls_failure_of(int reason) noexcept;
-// Why the other side's certificate was refused, as the predicate of a sentence about that side. Requires: `error` is an
-// X509_V_ERR code other than X509_V_OK.
+// Returns why the other side's certificate was refused, as the predicate of a sentence about that side. Requires:
+// `error` is an X509_V_ERR code other than X509_V_OK.
 [[nodiscard]] const char* tls_disbelief_of(long error) noexcept;
 
 }  // namespace cinnabar::tls

@@ -25,8 +25,8 @@ namespace cinnabar::tls {
 
 // Settings that are not in a file.
 struct TlsTuning {
-    // Each side updates its sending key after this many bytes. The default is far below what one AES-GCM key may
-    // encrypt: 2^24 full records.
+    // The number of bytes after which each side updates its sending key. The default is far below what one AES-GCM key
+    // may encrypt: 2^24 full records.
     std::uint64_t key_update_bytes = std::uint64_t{1} << 36;
     // How long after a full handshake a session may be resumed without signatures; 0: never.
     std::uint32_t resume_seconds = 300;
@@ -41,8 +41,9 @@ class Wire;
 
 class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
   public:
-    // unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates, only a part of the
-    // certificate files is given, or a file is malformed; also the errors of SharedKeys::load.
+    // Reads the files that `options` names. unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor
+    // certificates, only a part of the certificate files is given, or a file is malformed; also the errors of
+    // SharedKeys::load.
     [[nodiscard]] static Result<std::shared_ptr<const TlsGuards>> make(const na::TlsOptions& options,
                                                                        const TlsTuning& tuning);
 
@@ -50,8 +51,8 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept;
     [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept;
 
-    // The guard of a connection whose handshake runs in messages. `dialled`: the peer, if this side dials; null: this
-    // side accepts. Null: out of memory.
+    // Makes the guard of a connection whose handshake runs in messages. `dialled`: the peer, if this side dials; null
+    // if this side accepts. Returns null if out of memory.
     [[nodiscard]] std::unique_ptr<TlsStream> over(Wire& wire, const na::Addr* dialled) const noexcept;
 
     [[nodiscard]] std::uint64_t key_update_bytes() const noexcept { return tuning_.key_update_bytes; }
@@ -83,7 +84,7 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] Result<void> load_private_key(const std::string& path);
     // The peer's certificate must name one of these.
     [[nodiscard]] std::vector<std::string> names_of(const na::Addr& peer) const;
-    // The address under which tickets are cached if `peer` is dialled in messages: its first endpoint on this
+    // Returns the address under which tickets are cached if `peer` is dialled in messages: its first endpoint on this
     // transport. None: the endpoint has a host name instead of a numeric address, or tickets are not used.
     [[nodiscard]] std::optional<na::SocketAddress> number_of(const na::Addr& peer) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Protects messages that are not sent through a TLS connection, by AES-128-GCM. The keys are exported from such a
-// connection (RFC 8446, section 7.5), so only its two ends have them. docs/wire-format-ofi.md, "Sealed frames and
-// chunks". Owner of the context only.
+// Protects messages that are not sent through a TLS connection, by AES-128-GCM. The keys are exported from a TLS
+// connection (RFC 8446, section 7.5), so only the two ends of that connection have them. docs/wire-format-ofi.md,
+// "Sealed frames and chunks". Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"
@@ -17,8 +17,8 @@ namespace cinnabar::tls {
 
 class TlsMessageGuard final : public na::MessageGuard {
   public:
-    // Each key is replaced after `key_update_bytes`. Requires: the handshake of `connection` is over, and `connection`
-    // outlives this object. Null: out of memory.
+    // Makes a guard that replaces each key after `key_update_bytes`. Requires: the handshake of `connection` is over,
+    // and `connection` outlives this object. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsMessageGuard> make(SSL* connection, bool dialled,
                                                                std::uint64_t key_update_bytes) noexcept;
 

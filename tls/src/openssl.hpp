@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL 3, loaded when the first address with TLS is opened, so programs that use other transports do not need it.
-// The functions listed here are looked up by name.
+// OpenSSL 3, loaded when the first address with TLS is opened, so programs that use other transports do not need
+// OpenSSL. The functions listed here are looked up by name.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -143,8 +143,8 @@
 namespace cinnabar::tls {
 
 struct OpenSsl {
-    // Loads the libraries on the first call and keeps them for the life of the process. unsupported: they cannot be
-    // loaded; the subject has the loader's message. Any thread.
+    // Loads the libraries on the first call and keeps them for the life of the process. unsupported: the libraries
+    // cannot be loaded; the subject has the loader's message. Any thread.
     [[nodiscard]] static Result<void> load();
 
     // NOLINTBEGIN(readability-identifier-naming): OpenSSL's own names

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reloads the keys and certificates of a transport while it is open. A thread (base/file_watch.hpp) checks the files
-// every second. If they have changed and are valid, new handshakes use them, and sessions end if their peer was
-// authenticated by a key that is gone or by a certificate that is revoked. If they are invalid, this is logged, the old
-// ones stay in use, and loading is tried again every second. Any thread.
+// every second. If the files have changed and are valid, new handshakes use the new keys and certificates, and sessions
+// end if their peer was authenticated by a key that is gone or by a certificate that is revoked. If the files are
+// invalid, this is logged, the old keys and certificates stay in use, and loading is tried again every second. Any
+// thread.
 #pragma once
 
 #include "guards.hpp"

@@ -85,7 +85,7 @@ void TlsStream::prepare_resumption() noexcept {
 }
 
 // Whether the peer's certificate is valid without the intermediate certificates that it sent. A ticket does not contain
-// those, so if they were needed, a resumed session might be ended when files are reloaded.
+// intermediate certificates, so if they were needed, a resumed session might be ended when files are reloaded.
 bool TlsStream::valid_without_intermediates() const noexcept {
     const auto* const others = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get_peer_cert_chain(connection_));
     return !others || ssl_.OPENSSL_sk_num(others) <= 0 ||

@@ -9,10 +9,10 @@
 
 namespace cinnabar::tls {
 
-// Reads a whole file that only this user or root can have written, and that nobody else can read.
+// Reads a whole file that only this user or root can have written, and that nobody else can read. Errors of the
+// system, and:
 //   permission        others may read or write it, or it belongs neither to this user nor to root
 //   invalid_argument  it is not a regular file, or is longer than 64 KiB
-// and errors of the system.
 [[nodiscard]] Result<SecretBytes> read_secret_file(const std::string& path);
 
 }  // namespace cinnabar::tls

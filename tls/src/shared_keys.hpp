@@ -26,9 +26,10 @@ class SharedKeys {
     };
 
     SharedKeys() = default;
-    // Skips empty lines and those that begin with '#'. Errors of read_secret_file; invalid_argument: a line is not
-    // NAME:HEX, a name has characters other than letters, digits and "-_.@" or occurs twice, a key is too short or too
-    // long, or there is no key. The subject is the file and the line, without any bytes of the key.
+    // Reads the keys in a file; skips empty lines and lines that begin with '#'. Errors of read_secret_file;
+    // invalid_argument: a line is not NAME:HEX, a name has characters other than letters, digits and "-_.@" or occurs
+    // twice, a key is too short or too long, or there is no key. The subject is the file and the line, without any
+    // bytes of the key.
     [[nodiscard]] static Result<SharedKeys> load(const std::string& path);
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }

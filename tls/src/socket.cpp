@@ -102,8 +102,8 @@ int TlsSocket::read(BIO* bio, char* to, int bytes) {
     return -1;
 }
 
-// Accepts all bytes. If it left some, OpenSSL would require that the same write is repeated, but by then the layers
-// above may have something else to send.
+// Accepts all bytes. If this function left some, OpenSSL would require that the same write is repeated, but by then the
+// layers above may have something else to send.
 int TlsSocket::write(BIO* bio, const char* from, int bytes) {
     const OpenSsl& ssl = openssl();
     auto& self = *static_cast<TlsSocket*>(ssl.BIO_get_data(bio));

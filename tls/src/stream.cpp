@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t record_bytes_max = 16 * 1024;
 constexpr unsigned handshake_steps_max = 16;  // per call
 
-// Divides pieces of memory into records. A piece that fills a record, or is the last one, is used in place; smaller
-// pieces are copied into one record.
+// Divides pieces of memory into records. A piece that fills a record, and the last piece if a record begins with it,
+// are used in place; smaller pieces are copied into one record.
 class Records {
   public:
     Records(const iovec* pieces, std::size_t count) noexcept : pieces_(pieces, count) {}
@@ -148,9 +148,9 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
     return established_ && !unsent() ? Errc::ok : Errc::again;
 }
 
-// Whether an unfinished OpenSSL operation can continue when more bytes arrive. SSL_READING alone does not prove that,
-// because OpenSSL reports it after an alert as well. If the last read was ok, OpenSSL has processed a TLS control
-// message.
+// Whether an unfinished OpenSSL operation can continue when more bytes arrive. SSL_READING alone does not prove that
+// more bytes help, because OpenSSL reports it after an alert as well. If the last read was ok, OpenSSL has processed a
+// TLS control message.
 bool TlsStream::waits() const noexcept {
     return ssl_.ERR_peek_last_error() == 0 && ssl_.SSL_want(connection_) == SSL_READING &&
            (socket_.last_read() == Errc::again || socket_.last_read() == Errc::ok);

@@ -50,9 +50,9 @@ class TlsStream final : public na::StreamGuard {
 
     // The guards that authenticated the other side.
     [[nodiscard]] const TlsGuards& guards() const noexcept { return *guards_; }
-    // Whether the guards `now` would still authenticate the other side: they have the same key under its name, or a CA
-    // that has not revoked its certificate. Does not check whether the certificate has expired since the handshake.
-    // Requires: established.
+    // Whether the guards `now` would still authenticate the other side: they have the same key under the other side's
+    // name, or a CA that has not revoked its certificate. Does not check whether the certificate has expired since the
+    // handshake. Requires: established.
     [[nodiscard]] bool known_to(const TlsGuards& now) const noexcept;
 
     // Requires: established. Whether the other side was authenticated in an earlier session.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts, gets and atomics of a sealed session: sent as messages to the owner of the memory, who carries them out. Owner
-// of the context only.
+// Puts, gets and atomics of a sealed session. They are sent as messages to the owner of the memory, which carries them
+// out. Owner of the context only.
 #pragma once
 
 #include "sealed/frame.hpp"

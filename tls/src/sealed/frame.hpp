@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of sealed sessions (docs/wire-format-sealed.md). Each begins with an envelope of 8 bytes in plain text.
-// In a sealed message, a head of 16 bytes, a body and data follow, all encrypted, and then a trailer. Pure; the bytes
-// are untrusted.
+// The messages of sealed sessions (docs/wire-format-sealed.md). Each message begins with an envelope of 8 bytes in
+// plain text. In a sealed message, a head of 16 bytes, a body and data follow, all encrypted, and then a trailer. Pure;
+// the bytes are untrusted.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends for one session: each message, and each piece of data, is copied into a message of the transport below and
-// encrypted there. So the memory that it came from is free at once, and messages complete at once. Owner of the context
-// only.
+// encrypted there. So the source memory is free at once, and messages complete at once. Owner of the context only.
 #pragma once
 
 #include "sealed/frame.hpp"
@@ -14,8 +13,9 @@ namespace cinnabar::tls {
 
 class Outlet {
   public:
-    // How many messages of one session the transport below may have at a time: in all; in all while shipments are
-    // scarce; and with data of puts and gets, so that another message need not wait for more than these.
+    // The maximum number of messages of one session that the transport below may have at a time: of all; of all while
+    // shipments are scarce; and of those with data of puts and gets, so that another message need not wait for more
+    // than data_shipped_max.
     static constexpr std::uint32_t shipped_max = 128;
     static constexpr std::uint32_t shipped_max_if_scarce = 16;
     static constexpr std::uint32_t data_shipped_max = 16;

@@ -35,7 +35,7 @@ void SealedPort::begin_dial(na::SessionPeer& peer) noexcept {
     auto& own = static_cast<SealedPeer&>(peer);
     own.below()->upper = &own.link;
     // The peer below is connected, although no session here uses it: a session is just ending, or a message that was
-    // sent after the end of one has made the transport below dial again.
+    // sent after the end of a session has made the transport below dial again.
     if (own.below()->state() != na::PeerState::idle) {
         own.link.closing = true;
         below_->disconnect(*own.below());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SealedSession: input. Bytes are untrusted until they have been opened; after that, even a peer of proven identity may
-// have sent malformed ones.
+// SealedSession: input. Bytes are untrusted until they have been opened; even then, a peer of proven identity may have
+// sent malformed ones.
 #include "sealed/port.hpp"
 #include "sealed/session.hpp"
 

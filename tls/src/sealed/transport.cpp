@@ -35,8 +35,8 @@ na::Uri uri_below(const na::Uri& uri, const na::PluginInfo& below) {
     return result;
 }
 
-// The transport below gets room for what sealing adds to each message. Its limit of connections also has room for those
-// that have not proven their identity, so that they do not take the place of proven ones.
+// The transport below gets room for what sealing adds to each message. Its limit of connections has additional room for
+// connections that have not proven their identity, so that these do not take the place of proven ones.
 na::TransportOptions options_below(const na::TransportOptions& options) {
     na::TransportOptions result = options;
     constexpr std::size_t added = (sealed_overhead_bytes + 7) & ~std::size_t{7};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport that sends only sealed messages, over another transport. It has its own registrations and leases: the
-// transport below lends no memory. Any thread.
+// A transport that sends only sealed messages, over another transport. A sealed transport has its own registrations and
+// leases: the transport below lends no memory. Any thread.
 #pragma once
 
 #include "renewal.hpp"
@@ -53,7 +53,7 @@ class SealedTransport final : public na::SessionTransport {
     [[nodiscard]] SelfDialNumbers& self_dial_numbers() noexcept { return self_dial_numbers_; }
     // Converts an address to one of the transport below. unreachable: the address has no endpoint of this transport.
     [[nodiscard]] Result<na::Addr> below_of(const na::Addr& addr) const;
-    // A random number for a dial of that address. If the address means this process, the number is added to
+    // Returns a random number for a dial of that address. If the address means this process, the number is added to
     // self_dial_numbers().
     [[nodiscard]] std::uint64_t number_of_dial(const na::Addr& addr) noexcept;
 

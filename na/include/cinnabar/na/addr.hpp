@@ -2,7 +2,7 @@
 // The address of a context of a peer: an immutable, shared handle. Addresses are interned: equal addresses made in one
 // process are one object, so they are compared and looked up by pointer. Any thread; copying counts references.
 //
-// There are two kinds.
+// There are two kinds of addresses.
 // - A name: endpoints, a context, and the wanted incarnation, if any. Anybody may write any name. A name says where to
 //   dial; it does not prove who answers there.
 // - A connection that a transport accepted (is_connection()). Each connection in a process's lifetime has its own

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A domain of progress: one completion queue, one timer wheel and one pollable descriptor over the ports of one or more
-// transports. It is the only place where user code is called (trigger) and where state, capability and limit checks are
-// made.
+// transports. Only a context calls user code (in trigger()), and only a context checks state, capabilities and limits.
 //
 // Threads. A context opened with ThreadUse::one belongs to one thread; others may only call submit(). A context opened
 // with ThreadUse::many may be used by any thread: a thread that posts, polls or fires timers owns the context for that

@@ -26,12 +26,12 @@ struct DirectWord {
 
 // A DirectMemory outlives the session, the context and the transport that it came from. Each operation pins the lease
 // while it moves bytes, so the owner's revocation waits for the operation; operations after the revocation are refused.
-// Aligned words of 4 and 8 bytes are read and written atomically; other bytes are not. What a completed operation wrote
-// is visible to the owner.
+// Aligned words of 4 and 8 bytes are read and written atomically; other bytes are not. The bytes that a completed
+// operation has written are visible to the owner.
 //
-// Errors: stale (the lease is revoked; what was read does not count), peer_lost (the session with the owner has ended),
-// too_large (out of bounds), permission (Port::direct was not called for this kind of access), invalid_argument (a word
-// that is not aligned). A failed operation on more than direct_step_bytes may have moved a part of its bytes.
+// Errors: stale (the lease is revoked; bytes that were read are not valid), peer_lost (the session with the owner has
+// ended), too_large (out of bounds), permission (Port::direct was not called for this kind of access), invalid_argument
+// (a word that is not aligned). A failed operation on more than direct_step_bytes may have moved a part of its bytes.
 class DirectMemory {
   public:
     // An operation moves at most this many bytes at a time, and pins the lease anew for each such step.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Hello: the first 40 bytes of every connection, on every transport that connects (docs/wire-format.md, "Hello").
-// It fits into the private data of an RDMA connection request, with room for what a transport adds. Pure functions; the
-// bytes are hostile input.
+// The Hello: the first 40 bytes of every connection, on every transport that connects (docs/wire-format.md, "Hello"). A
+// Hello fits into the private data of an RDMA connection request, with room for the transport's own data. Pure
+// functions; the bytes are hostile input.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -41,10 +41,10 @@ struct Hello {
     std::uint8_t auth_method = 0;  // 0: none; no other is defined yet
 
     CINNABAR_API void encode(std::span<std::byte, hello_bytes> out) const noexcept;
-    // protocol: wrong magic, unknown kind, zero incarnation, message limit below message_bytes_min, a reason outside of
-    // a reject, any_context where a context must be named. unsupported: another version, or an unknown value that must
-    // not be ignored: a feature, an authentication method, a nonzero reserved byte; `out` is filled in even then,
-    // because the answer needs it.
+    // Decodes a Hello. protocol: wrong magic, unknown kind, zero incarnation, message limit below message_bytes_min, a
+    // reason outside of a reject, any_context where a context must be named. unsupported: another version, or an
+    // unknown value that must not be ignored: a feature, an authentication method, a nonzero reserved byte; `out` is
+    // filled in even then, because the answer needs it.
     [[nodiscard]] CINNABAR_API static Errc decode(ConstBytes in, Hello& out) noexcept;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The interface that a transport plugin implements: a Transport (one opened network: listener, registrations, leases)
-// and its Ports (one per context: peers, messages, RMA). Users do not call these; they call Context, which checks
-// state, capabilities and limits for all plugins. docs/writing-a-plugin.md walks through an implementation.
+// and its Ports (one per context: peers, messages, RMA). Users do not call a Transport or a Port; they call Context,
+// which checks state, capabilities and limits for all plugins. docs/writing-a-plugin.md walks through an
+// implementation.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -17,8 +17,8 @@ class View {
     View& operator=(const View&) = delete;
 
     [[nodiscard]] ConstBytes bytes() const noexcept { return bytes_; }
-    // Whether the lease is still granted. Call it after reading, and use the bytes read only if it returns true. It
-    // also returns true after the peer has died.
+    // Whether the lease is still granted. Call it after reading, and use the bytes read only if valid() returns true.
+    // It also returns true after the peer has died.
     [[nodiscard]] virtual bool valid() const noexcept = 0;
 
   protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call as seen by its origin: it is made, filled, forwarded, completed once, and released. It is a slot in a pool of
-// its context and never moves. Only one thread at a time may use it between make_call and forward, and after its
-// completion; any thread may cancel it until it is released.
+// A call as seen by its origin, which makes, fills and forwards the call, gets its completion once, and releases it. A
+// call is a slot in a pool of its context and never moves. Only one thread at a time may use it between make_call and
+// forward, and after its completion; any thread may cancel it until it is released.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -60,8 +60,8 @@ struct CallArgs {
     RpcId rpc = 0;
     ProviderId provider = 0;
     std::uint16_t shape = 0;  // of the argument type; 0: not checked
-    // No reply is sent. The call completes when its request was sent, or, if its arguments are large, when the target
-    // has fetched them. After its completion, the call reaches the handler even if this side closes its context,
+    // No reply is sent. The call completes when its request was sent, or when the target has fetched its arguments, if
+    // these are large. After its completion, the call reaches the handler even if this side closes its context,
     // provided that the request leaves within Options::leave_max.
     bool one_way = false;
     // Asks the target to report how long it had the request, and records at this side where the time of the call goes
@@ -184,7 +184,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // The scheme of the transport that the call uses; static storage.
     [[nodiscard]] std::string_view scheme() const noexcept;
 
-    // Releases the slot. If the call is in flight, cancels it; `done` will not run. Any thread.
+    // Releases the slot. If the call is in flight, cancels the call; `done` will not run. Any thread.
     void release() noexcept;
 
     [[nodiscard]] CallId id() const noexcept { return id_of(generation_.load(std::memory_order_relaxed), slot_index); }
@@ -330,9 +330,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // the parts `in_transfers` and `wire_back`.
     TimeUs noted_opened_us_ = 0;
 
-    // queued_use_ is the value of uses() when a call in this slot was last queued, noted_use_ when a call in it last
-    // ended early. Fields about these two events are recorded only then, so that other calls do not pay for them. If
-    // queued_use_ (or noted_use_) is not uses(), the fields about that event are left from an earlier use of the slot.
+    // queued_use_ is the value of uses() when a call in this slot was last queued, noted_use_ when a call in this slot
+    // last ended early. Fields about these two events are recorded only then, so that other calls do not pay for them.
+    // If queued_use_ (or noted_use_) is not uses(), the fields about that event are left from an earlier use of the
+    // slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a call was when it ended early, and how long it had waited before that.
+// Where a call was when it ended early, and how long it had waited by then.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

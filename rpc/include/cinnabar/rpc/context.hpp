@@ -107,8 +107,8 @@ class CINNABAR_API Context {
     // other thread uses the context or its calls.
     [[nodiscard]] std::uint32_t messages_retained();
 
-    // Sets the function that is told when a peer is connected, lost or restarted. It runs from trigger(). One function
-    // per context; null: none.
+    // Sets the function that is told when a peer is connected, lost or restarted. The function runs from trigger(). A
+    // context has at most one; null: none.
     using PeerFunction = void (*)(const na::Addr& peer, na::PeerEvent event, Errc why, void* user) noexcept;
     void on_peer(PeerFunction function, void* user) noexcept;
 

@@ -66,8 +66,8 @@ class CINNABAR_API Engine {
     [[nodiscard]] Result<std::shared_ptr<bulk::FarLender>> far_lender();
 
     // From now on, new requests are answered with `shutting_down`, and new calls fail with `closed`; requests and calls
-    // in progress continue. Any thread. Then drive the contexts until their counts show no calls and no requests, or a
-    // time limit has passed.
+    // in progress continue. Any thread. After drain(), drive the contexts until their counts show no calls and no
+    // requests, or a time limit has passed.
     void drain() noexcept;
     [[nodiscard]] bool draining() const noexcept;
 

@@ -27,8 +27,8 @@ struct Options {
     // The maximum size of the arguments of all calls that wait to be sent; a further call fails with `overloaded`. The
     // default has room for the arguments of one call of the largest size.
     std::size_t queued_bytes_max = (64u << 20) + 4096;
-    // The maximum number of requests whose handlers have not ended. A peer's requests may use only as many of these as
-    // they leave free, so at most half, but always one. Further requests are answered `overloaded`.
+    // The maximum number of requests whose handlers have not ended. One peer may have at most as many requests as
+    // remain free for others, so at most half, but always one. Further requests are answered `overloaded`.
     std::uint32_t requests_held_max = 16'384;
     // The maximum encoded size of one large argument or result: the default holds a value of 64 MiB and its encoding. A
     // larger value, and in any case one beyond 4 GiB, is `too_large`.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policy: rules that say who may call what. A context checks them before the handler runs, and before large arguments
-// are fetched. Rules are checked in order, and the first that matches both the caller and the RPC decides. If none
-// matches, the call is refused. A refused call ends with `permission`, and its text names the rule.
+// Policy: rules that say which callers may call which RPCs. A context checks the rules before the handler runs, and
+// before large arguments are fetched. Rules are checked in order, and the first that matches both the caller and the
+// RPC decides. If none matches, the call is refused. A refused call ends with `permission`, and its text names the
+// rule.
 //
 // The decision for a connection and an RPC is cached, so a call costs a few instructions. A process's calls to itself
 // are not checked.

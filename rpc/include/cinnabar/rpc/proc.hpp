@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // proc: encodes arguments and results to bytes and decodes them. Aggregates, numbers, enums and the standard types of
-// proc_std.hpp need nothing. Any other type needs one of these, found by ADL or as a member:
+// proc_std.hpp need nothing. Any other type needs one of these functions, found by ADL or as a member:
 //
 //     auto proc_fields(Type& v) { return std::tie(v.a, v.b); }                   // a record, like an aggregate
 //     template <class P> void proc(P& p, Type& v) { p(v.a); if (v.a) p(v.b); }   // anything; P: see proc_coder.hpp

@@ -2,7 +2,7 @@
 // Bulk memory as a member of an argument. The origin stores a region in the member, and the region is lent to the
 // target for the duration of the call. The target reads a descriptor from the member, and pulls from or pushes to the
 // memory by that descriptor. Where the transport can tell peers apart (na::Caps::confines), the descriptor is useless
-// to others, unless the origin made the memory forwardable. Then the target may put the descriptor into a call to a
+// to others, unless the origin made the memory forwardable. If so, the target may put the descriptor into a call to a
 // third party, which transfers the bytes directly from or to the owner, if it sets TransferArgs::follow_owner.
 // Forwarding fails with `unreachable` if the memory is not forwardable, or if the owner does not listen on the
 // transport on which the memory is lent.

@@ -5,8 +5,8 @@
 //
 //     template <class P> void proc(P& p, Point& point) { p(point.x, point.y); }
 //
-// Encoder and Sizer run the same function, which must not modify the value then; `P::decoding` distinguishes them from
-// Decoder. The format is in docs/proc-encoding.md.
+// The same function serves all coders. With an Encoder or a Sizer it must not modify the value; `P::decoding` tells
+// whether it runs with a Decoder. The format is in docs/proc-encoding.md.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -23,8 +23,8 @@ namespace cinnabar::rpc {
 template <class T>
 struct Codec;
 
-// The maximum nesting of containers and std::unique_ptr. It applies to encoding, too, so that everything that is sent
-// can be decoded.
+// The maximum nesting of containers and std::unique_ptr. The limit applies to encoding, too, so that everything that is
+// sent can be decoded.
 inline constexpr std::uint32_t proc_depth_max = 64;
 
 // Limits the memory that decoding one message may allocate, in addition to the message itself: hostile bytes can encode

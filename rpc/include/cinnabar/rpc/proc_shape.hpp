@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The 16-bit shape of an argument or result type, sent in the frame header. It detects different types, but allows
-// records to grow at their end, on either side. docs/proc-encoding.md, "Shapes", describes the layout and the
-// probabilities. proc_shape_hash.hpp computes shapes; this file only compares them.
+// The 16-bit shape of an argument or result type, sent in the frame header. Comparing shapes detects different types,
+// but allows records to grow at their end, on either side. docs/proc-encoding.md, "Shapes", describes the layout and
+// the probabilities. proc_shape_hash.hpp computes shapes; this file only compares them.
 #pragma once
 
 #include <cstdint>

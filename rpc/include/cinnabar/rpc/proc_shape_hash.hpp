@@ -30,8 +30,8 @@ class ShapeHash {
     std::uint32_t state_ = 2166136261U;
 };
 
-// The number of steps from the last type of `Seen`, the innermost one, outwards to T; sizeof...(Seen) if T is not in
-// `Seen`.
+// Returns the number of steps from the last type of `Seen`, the innermost one, outwards to T; sizeof...(Seen) if T is
+// not in `Seen`.
 template <class T, class... Seen>
 consteval std::size_t steps_back(TypeList<Seen...>) {
     std::size_t steps = sizeof...(Seen);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call as seen by its target. trigger() passes it to the handler with one reference; acquire() keeps it after the
-// handler has returned. It is answered once, from any thread; answering does not release it. If the last reference is
-// released without an answer, the call is answered with `canceled`. Only one thread at a time may use a request, except
-// for canceled() and release().
+// A call as seen by its target. trigger() passes the request to the handler with one reference; acquire() keeps the
+// request after the handler has returned. The call is answered once, from any thread; answering does not release the
+// request. If the last reference is released without an answer, the call is answered with `canceled`. Only one thread
+// at a time may use a request, except for canceled() and release().
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -126,8 +126,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void respond(std::size_t output_bytes, std::uint16_t shape = 0, SentFunction sent = nullptr,
                  void* user = nullptr) noexcept;
     // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent. If
-    // neither is given for `overloaded` or `too_large`, the text names the quota that has refused bytes to this
-    // request, if there is one.
+    // neither app_code nor text is given for `overloaded` or `too_large`, and a quota has refused bytes to this
+    // request, the text names that quota.
     void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
     [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
 
@@ -135,9 +135,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // requests), or the deadline has passed. Any thread.
     [[nodiscard]] bool canceled() const noexcept;
     // Sets the function to call when the request is canceled. Requires: none was set. If the request is canceled
-    // already, the function is queued at once. It never runs after the last release, but a last release on another
-    // thread may overlap with it, so the data of `user` must be guarded or outlive the function. The function does not
-    // run once the request was answered. Do not call while another thread answers.
+    // already, the function is queued at once. The function never runs after the last release, but a last release on
+    // another thread may overlap with it, so the data of `user` must be guarded or outlive the function. The function
+    // does not run once the request was answered. Do not call while another thread answers.
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer that belongs to this request: it has the request's deadline, is canceled with the request,

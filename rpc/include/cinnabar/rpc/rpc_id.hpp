@@ -21,7 +21,7 @@ using ProviderId = std::uint16_t;
 }
 
 // The position of a call in a trace, for tracing tools: a trace id and the span that made the call. This layer passes
-// it on unchanged. All zero: none.
+// the position on unchanged. All zero: none.
 struct TraceContext {
     std::uint64_t id[2] = {0, 0};
     std::uint64_t span = 0;

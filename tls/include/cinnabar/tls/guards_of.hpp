@@ -25,11 +25,11 @@ struct ProtectedScheme {
 // The options of an address that guards_of() reads, as in na::PluginInfo::options.
 #define CINNABAR_TLS_ADDRESS_OPTIONS "key, cert, cert_key, ca, crl, name, key_update, resume"
 
-// Guards with the keys and certificates in the files that the address names; files that it does not name are taken from
-// `options`. A thread, which lives as long as the guards, checks the files, and the guards follow their changes. Blocks
-// while it reads the files. unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates,
-// only a part of the certificate files is given, a file is malformed, or an option is out of range. not_found,
-// permission, io: of a file; io: also if the thread cannot be started.
+// Makes guards with the keys and certificates in the files that the address names; files that the address does not name
+// are taken from `options`. A thread, which lives as long as the guards, checks the files, and the guards follow
+// changes of the files. Blocks while it reads the files. unsupported: OpenSSL cannot be loaded. invalid_argument:
+// neither a key nor certificates, only a part of the certificate files is given, a file is malformed, or an option is
+// out of range. not_found, permission, io: of a file; io: also if the thread cannot be started.
 [[nodiscard]] CINNABAR_API Result<std::unique_ptr<na::StreamGuards>> guards_of(const na::Uri& uri,
                                                                                const na::TransportOptions& options,
                                                                                const ProtectedScheme& scheme);

@@ -13,7 +13,7 @@
 
 namespace cinnabar::na {
 
-// The numbers are the same on every transport. The origin of an operation chooses its id, and answers repeat it.
+// The numbers are the same on every transport. The origin of an operation chooses its id, and answers repeat the id.
 enum class AccessKind : std::uint8_t {
     get = 16,
     get_data = 17,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor in a context's epoll set, and the member function to call when it is ready. It does not own the
-// descriptor. It must outlive the round in which it is stopped: epoll may have returned an event for it already, which
-// is then ignored. Owner of the context only.
+// A descriptor in a context's epoll set, and the member function to call when it is ready. A watch does not own the
+// descriptor. A watch must outlive the round in which it is stopped: epoll may have returned an event for it already,
+// which is then ignored. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/transport.hpp>

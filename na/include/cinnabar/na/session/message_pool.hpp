@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Send buffers for transports that need not register them. The memory of a buffer is allocated when its slot is first
-// taken, and stays with the slot; the number of slots grows with the messages in flight. Take and give: any thread of a
-// `many` context.
+// A pool of send buffers, for transports that need not register their send buffers. The memory of a buffer is allocated
+// when its slot is first taken, and stays with the slot; the number of slots grows with the messages in flight. Take
+// and give: any thread of a `many` context.
 #pragma once
 
 #include <cinnabar/na/message.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of a transport that has sessions. A peer that this side dials outlives its sessions, and only its own dials
-// create them. A peer made for an incoming connection has only the session of this connection, and is useless after its
-// end. An incoming connection never becomes the session of an existing peer, whatever identity it claims (decision
-// 0027). Owner of the context only.
+// A peer of a transport that has sessions. A peer that this side dials outlives its sessions, and its sessions come
+// only from dials of this side. A peer made for an incoming connection has only the session of this connection, and is
+// useless after its end. An incoming connection never becomes the session of an existing peer, whatever identity it
+// claims (decision 0027). Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

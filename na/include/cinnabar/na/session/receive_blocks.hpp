@@ -47,8 +47,8 @@ class CINNABAR_API ReceiveBlocks {
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
     void unreference(ReceiveBlock& block) noexcept;
 
-    // These implement Port::keep, detach and release for arrivals whose token is their ReceiveBlock. `closed`: nothing
-    // more will be received.
+    // These functions implement Port::keep, detach and release for arrivals whose token is their ReceiveBlock.
+    // `closed`: nothing more will be received.
     [[nodiscard]] Errc keep(Arrival& arrival, Port& port, Kept& out) noexcept;
     [[nodiscard]] Errc detach(Kept& kept, bool closed) noexcept;
     void release(Kept& kept) noexcept;

@@ -44,7 +44,7 @@ using PendingAnswers = IntrusiveList<PendingAnswer, &PendingAnswer::link>;
 
 // The slots that the sessions of one port share. Each session has a reserved share of both pools; answers beyond that
 // share come from a common reserve. If a peer needs another answer when its whole share is pending and the reserve is
-// used up, it loses its session. This cannot happen to a peer that reads its answers.
+// used up, the peer loses its session. This cannot happen to a peer that reads its answers.
 class CINNABAR_API AccessPools {
   public:
     // The number of operations of this side that one peer carries out at a time; further operations wait.
@@ -106,7 +106,7 @@ class CINNABAR_API RemoteAccess {
     // The origin's side (access_origin.cpp). Moves the next waiting operation to puts_ or requests_; false: none is
     // waiting, admitted_max are admitted, or no slot is free.
     [[nodiscard]] bool admit_next() noexcept;
-    // The header and body for a get or an atomic, or for what is left of a put. The caller fills in data_bytes.
+    // Makes the header and the body for a get or an atomic, or for the rest of a put. The caller fills in data_bytes.
     [[nodiscard]] static AccessHead head_of(const PostedOp& posted) noexcept;
     [[nodiscard]] static AccessBody body_of(const PostedOp& posted) noexcept;
     // Call when a frame contains the request, or when frames contain all data of the put up to `moved`. Requires: the
@@ -146,8 +146,9 @@ class CINNABAR_API RemoteAccess {
     // Handles a received frame without data. protocol: an answer that does not fit the operation with that id.
     [[nodiscard]] Errc frame_came(const AccessHead& head, const AccessBody& body) noexcept;
 
-    // For transports that send and receive each frame as a whole. These two pass each waiting answer, or each waiting
-    // request, to write(AccessHead, AccessBody), until that returns false for lack of room. True: none is left.
+    // For transports that send and receive each frame as a whole. write_answers() passes each waiting answer, and
+    // write_requests() each waiting request, to write(AccessHead, AccessBody), until write() returns false for lack of
+    // room. True: none is left.
     template <typename Write>
     [[nodiscard]] bool write_answers(Write&& write) noexcept {
         while (PendingAnswer* const answer = answers_.front()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SelfDials: detects that this process has dialled itself. It holds the local and remote addresses of the TCP
+// SelfDials: detects that this process has dialled itself. SelfDials holds the local and remote addresses of the TCP
 // connections that this process is dialling. If an accepted socket has the same two addresses, both ends belong to this
 // process, since no other process can have such a socket, whatever incarnation it claims. Such a connection is
 // accepted. A dial of this process that an attacker has led back to this process has other addresses, and is refused

@@ -14,8 +14,8 @@
 
 namespace cinnabar::na {
 
-// Dials: connects to the first of several addresses that answers, establishes the guard (TLS) if the transport has one,
-// sends the greeting, and reads the answer.
+// One dial: connects to the first of several addresses that answers, establishes the guard (TLS) if the transport has
+// one, sends the greeting, and reads the answer.
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
     // Tries `targets`, then the addresses that `names` resolve to. The socket is bound to `source`, unless `source` is

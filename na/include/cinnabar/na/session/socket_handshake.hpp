@@ -9,8 +9,8 @@
 
 namespace cinnabar::na {
 
-// An incoming connection whose greeting has not arrived yet. It is dropped if the guard (TLS) is not established and
-// the greeting is not complete within the timeout.
+// An incoming connection whose greeting has not arrived yet. The connection is dropped unless the guard (TLS) is
+// established and the greeting is complete within the timeout.
 class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
   public:
     void begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of ports that connect over sockets. It has the listening socket, pending handshakes, connections that
-// another context accepted for this one, and receive blocks. Owner of the context only, except the inbox.
+// The base of ports that connect over sockets. A SocketPort has the listening socket, pending handshakes, connections
+// that another context accepted for this one, and receive blocks. Owner of the context only, except the inbox.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -61,10 +61,10 @@ class SocketPort : public SessionPort {
         const StreamGuards* const guards = own().transport().guards();
         return guards ? guards->protect_dialled(stream, peer.addr()) : Errc::ok;
     }
-    // These three concern an incoming connection that has a stream and a greeting. is_self_dial(): whether this process
-    // dialled it. is_reflected(): whether it is a dial of this process that an attacker has led back to it; this is
-    // logged, and the connection must be rejected (permission). The third returns the address of the new peer, and may
-    // throw bad_alloc.
+    // These functions are for an incoming connection that has a stream and a greeting. is_self_dial(): whether this
+    // process dialled the connection. is_reflected(): whether the connection is a dial of this process that an attacker
+    // has led back to this process; such a dial is logged, and the connection must be rejected (permission).
+    // sender_addr(): returns the address of the new peer, and may throw bad_alloc.
     [[nodiscard]] bool is_self_dial(const Incoming& incoming) noexcept {
         return own().transport().self_dials().has(incoming.stream.fd());
     }
@@ -85,7 +85,7 @@ class SocketPort : public SessionPort {
     }
 
     // Call when the greeting of an incoming connection was received. Passes the connection to the context that it asks
-    // for. Rejects it if `wrong` is not ok, or if that context cannot take it.
+    // for. Rejects the connection if `wrong` is not ok, or if that context cannot take it.
     void greeted(Incoming incoming, Errc wrong) noexcept {
         auto& ports = own().transport().ports();
         if (wrong == Errc::ok) ports.choose(incoming.greeting.hello);
@@ -160,8 +160,8 @@ class IncomingHandshake final : public SocketHandshake {
     OwnPort* port_ = nullptr;
 };
 
-// A dial. It sends OwnPort::dial_greeting(*this), and ends with a call of OwnPort::dial_done or dial_failed. `Purpose`
-// is private to the transport.
+// A dial of this port. It sends OwnPort::dial_greeting(*this), and ends with a call of OwnPort::dial_done or
+// dial_failed. `Purpose` is private to the transport.
 template <typename OwnPort, typename OwnPeer, typename Purpose>
 class OutgoingHandshake final : public SocketDial {
   public:

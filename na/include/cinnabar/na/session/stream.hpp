@@ -16,15 +16,15 @@
 
 namespace cinnabar::na {
 
-// Protects the bytes of one socket, such as a TLS connection. It uses the socket but does not own it, and never blocks.
-// Its memory is bounded, whatever the other side sends or does not read.
+// Protects the bytes of one socket, such as a TLS connection. A guard uses the socket but does not own it, and never
+// blocks. Its memory is bounded, whatever the other side sends or does not read.
 class StreamGuard {
   public:
     virtual ~StreamGuard() = default;
 
-    // Continues the handshake. ok: both sides have proven who they are. again: call it again at one of `epoll_events`.
-    // Any other result: the handshake failed, and the log says why. permission: one of the sides did not prove its
-    // identity to the other; protocol: the other side speaks another protocol; peer_lost.
+    // Continues the handshake. ok: both sides have proven who they are. again: call establish() again at one of
+    // `epoll_events`. Any other result: the handshake failed, and the log says why. permission: one of the sides did
+    // not prove its identity to the other; protocol: the other side speaks another protocol; peer_lost.
     [[nodiscard]] virtual Errc establish(std::uint32_t& epoll_events) noexcept = 0;
 
     // As receive_some and send_some. receive() moves fewer bytes than asked for if no more were received, and send() if

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The addresses that a dial tries, one after the other: first the known ones; if none of them answers, the addresses of
-// the host names. Embedded in a dial. Owner of the context only.
+// The addresses that a dial tries, one after the other: first the known addresses; if none of these answers, the
+// addresses of the host names. Embedded in a dial. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
