@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock-free queue in remote memory, used by many processes at once. The memory's owner shares its words and does
-// nothing else. Each slot has a number that says whose turn it is (Vyukov's bounded queue).
+// A lock-free queue in remote memory, used by many processes at once. The owner of the memory shares the words of the
+// queue and does nothing else. Each slot has a number that says whose turn it is (Vyukov's bounded queue).
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the plugin whose path is given. Its context sends itself a message and puts bytes into memory that it lends;
-// the program prints what arrives.
+// Loads the plugin whose path is given. A context over this plugin sends itself a message and puts bytes into memory
+// that it lends; the program prints the message, the bytes, and the notification that follows the bytes.
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/na/registry.hpp>
 

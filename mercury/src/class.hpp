@@ -43,7 +43,7 @@ struct hg_class {
     std::map<hg_id_t, std::string> names;  // of RPCs registered by name
 
     // The serialized bulk handles of this class, by the secrets in their descriptions: if the class decodes such a
-    // description, it recognises its own memory.
+    // description, the class recognises its own memory.
     std::mutex described_mutex;
     std::unordered_map<std::uint64_t, hg_bulk*> described;
     std::condition_variable original_left;  // signalled when the last Original of a handle is gone

@@ -24,7 +24,8 @@ struct Encoded {
 using EndEncoding = Encoded (*)(hg_handle& handle, hg_proc& proc, hg_return_t ret) noexcept;
 
 // Encodes `value` after the first `offset` bytes of `room`. Inlined, and without the arguments that only `end` needs:
-// arguments that do not fit into registers are passed in memory, which took as many instructions as the encoding.
+// arguments that do not fit into registers are passed in memory, and passing them took as many instructions as the
+// encoding.
 [[nodiscard, gnu::always_inline]] inline Encoded encode(hg_handle& handle, hg_proc_cb_t proc_callback, void* value,
                                                         Bytes room, std::size_t offset, EndEncoding end) noexcept {
     if (!value) return {};

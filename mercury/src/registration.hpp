@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registration of an RPC id. It is found without a lock, and lives as long as the engine, so that handles may point
-// to it. It may be changed while requests run.
+// The registration of an RPC id. A registration is found without a lock, and lives as long as the engine, so that
+// handles may point to it. A registration may be changed while requests run.
 #pragma once
 
 #include "mercury.h"

@@ -32,8 +32,8 @@ bool same(const AddrBody& a, const AddrBody& b) {
 
 }  // namespace
 
-// All living addresses of the process. A reference count drops to zero only under the lock, so a body found in the
-// table is alive.
+// All living addresses of the process. A reference count drops to zero only under the lock of the table, so a body
+// found in the table is alive.
 class AddrTable {
   public:
     static AddrTable& get() {

@@ -75,7 +75,7 @@ void Context::Impl::let_go() noexcept {
         ring_sleeper_if_needed();
         ownership_.unlock();
         // A thread that pushed work but could not own the context relies on another thread to look at the queue
-        // afterwards: this thread, or one that owns the context by now or waits for it.
+        // afterwards: this thread, or a thread that owns the context by now or waits for it.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();

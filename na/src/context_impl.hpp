@@ -19,8 +19,8 @@ namespace cinnabar::na {
 
 // What the present thread is doing in a context: running trigger(), or running progress() inside a port. Work that
 // callbacks of trigger() hand to the owner is collected until there are 64 items or trigger() ends; then this thread
-// owns the context once and sends everything together. With more than 64, the peer would wait while this side works on
-// the rest; with fewer, sending would dominate, since one send costs as much as several calls.
+// owns the context once and sends everything together. With more than 64 items, the peer would wait while this side
+// works on the rest; with fewer items, sending would dominate, since one send costs as much as several calls.
 struct CallingUser {
     const void* context = nullptr;
     // The same context if it is ThreadUse::many; otherwise null, because the calling thread owns the context.

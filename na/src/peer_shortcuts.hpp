@@ -40,9 +40,9 @@ class PeerShortcuts {
         Addr addr;
         Peer* peer = nullptr;
     };
-    // If shortcuts are kept in the addresses: the last addresses, other than a peer's own, that got a shortcut; they
-    // are kept so that these shortcuts can be cleared, and the oldest entry is overwritten. Otherwise the cache: each
-    // address is stored at its place().
+    // If shortcuts are kept in the addresses: the last addresses, other than a peer's own, that got a shortcut; with
+    // these entries the shortcuts can be cleared. A new entry overwrites the oldest. Otherwise the cache: each address
+    // is stored at its place().
     std::array<Name, names_max> names_;
     std::size_t next_ = 0;
 };

@@ -95,7 +95,7 @@ nixl_status_t Engine::deregisterMem(nixlBackendMD* memory) {
     const std::lock_guard lock(mutex_);
     const std::shared_ptr<Registered> registered = local->registered();
     if (registered->registrations == 1) {
-        // NIXL does not report an error of this function to its program. So even if the function fails, nobody can
+        // NIXL does not report an error of this function to its program. So even if deregistering fails, nobody can
         // begin to use the memory any more, and the same addresses can be registered again.
         const auto known = registered_.find(registered->id);
         if (known != registered_.end() && known->second == registered) registered_.erase(known);

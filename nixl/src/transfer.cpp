@@ -148,7 +148,7 @@ nixl_status_t Transfer::post(Microseconds deadline, std::optional<Notification> 
 }
 
 // Counts the transfer in `moving` before it reads `gone`; deregisterMem sets `gone` before it reads `moving`. So at
-// least one of them sees the other.
+// least one of the two functions sees the write of the other.
 bool Transfer::begin_use() noexcept {
     bool is_gone = false;
     for (const auto& registered : state_->local) {

@@ -32,8 +32,8 @@ class Access {
             return nullptr;
         return ask(book, handler, provider);
     }
-    // Applies the verdict to a request that is otherwise accepted. ok: pass it to its handler; if the caller has a
-    // quota, the request was counted.
+    // Applies the verdict to a request that is otherwise accepted. ok: pass the request to its handler; if the caller
+    // has a quota, the request was counted.
     [[nodiscard]] Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
 
     // If the peer has a quota, these functions charge `bytes` of memory lent to the peer, until Fences::release().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes requests, bytes and lent memory from the account of a caller or refuses them, explains the refusal to the
-// caller and in the log, and finds the account of a connection.
+// Charges requests, bytes and lent memory to the account of a caller or refuses them, explains a refusal to the caller
+// and in the log, and finds the account of a connection.
 #include "caller_quotas.hpp"
 
 #include <cinnabar/base/log.hpp>

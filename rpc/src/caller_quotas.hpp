@@ -5,11 +5,12 @@
 //
 // An account belongs to a caller, not to a quota. At any time the quota of the context's present policy applies to the
 // caller as a whole: everything that the caller has in progress counts, in whichever context and under whichever policy
-// it was charged. If the caller has more than a new quota allows, nothing is taken from it, but it gets nothing more
-// until enough was given back. Requests that were accepted while the caller had no quota are not counted.
+// it was charged. If the caller has more than a new quota allows, nothing is taken from the caller, but the caller gets
+// nothing more until it has given back enough. Requests that were accepted while the caller had no quota are not
+// counted.
 //
-// Two connections of one caller can match different quotas only if these quotas name groups, `local` or `dialled`. Then
-// the one that comes first in the policy applies to all connections of the caller with the context.
+// Two connections of one caller can match different quotas only if these quotas name groups, `local` or `dialled`. If
+// they do, the quota that comes first in the policy applies to all connections of the caller with the context.
 #pragma once
 
 #include "caller_totals.hpp"
@@ -55,8 +56,8 @@ class CallerAccount {
     // `quota` must live until the next call of this function.
     void set_quota(const Policy::Quota* quota) noexcept;
 
-    // Counts a request, from when its handler gets it until it is freed. False: the quota allows no further request;
-    // this is logged, and `why` says more, as in the functions below.
+    // Counts a request against the quota; give the request back when it is freed. False: the quota allows no further
+    // request; this is logged, and `why` says more, as in the functions below.
     [[nodiscard]] bool take_request(QuotaRefusal* why = nullptr) noexcept;
     void give_back_request() noexcept { totals_->requests.give_back(1); }
 
@@ -72,8 +73,8 @@ class CallerAccount {
     // Any thread.
     void give_back_lease(std::uint64_t bytes) noexcept;
 
-    // Writes a text for the caller: which quota refused how much, and when to try again. Returns its size. The text is
-    // cut off where the room ends. Any thread.
+    // Writes a text for the caller: which quota refused how much, and when to try again. Returns the size of the text.
+    // The text is cut off where the room ends. Any thread.
     [[nodiscard]] std::size_t explain(const QuotaRefusal& refusal, std::span<char> room) const noexcept;
 
   private:

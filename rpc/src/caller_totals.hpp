@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What callers with a quota have in progress in an engine, over all connections and contexts. Only callers with a quota
-// have totals, so the contexts of a node share nothing for the calls of others. Any thread.
+// How much callers with a quota have in progress in an engine, over all connections and contexts. Only callers with a
+// quota have totals, so the contexts of a node share nothing for the calls of others. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
     look_at = 2 * accounts.size();
 }
 
-// The totals of an engine's callers. The lock is taken only when a context makes its account for a caller with a quota,
-// not for each call.
+// The totals of an engine's callers. The lock is taken only when a context makes its account for a caller, not for each
+// call.
 class CallerTable {
   public:
     // Returns the totals of the caller with that name (as caller_name() returns it), and creates the totals if there

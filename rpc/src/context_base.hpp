@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every part of a context uses: the network, the options, and how work runs as the owner of the context. It knows
-// no part, so a part sees only those other parts that its constructor names. Owner of the context only
-// (na/context.hpp), unless a function says "any thread".
+// What every part of a context uses: the network, the options, and how work runs as the owner of the context.
+// ContextBase knows none of the parts, so a part sees only those other parts that its constructor names. Owner of the
+// context only (na/context.hpp), unless a function says "any thread".
 #pragma once
 
 #include <cinnabar/rpc/context.hpp>

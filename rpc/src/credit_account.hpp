@@ -97,17 +97,18 @@ class CreditAccount {
         return static_cast<std::int32_t>(marked_ - left_) > 0 ? std::min(marked_ - left_, unsent()) : 0;
     }
 
-    // Decides whether to recall credits of a peer that has more than `keep` and does not use them. Called for each peer
-    // in turn while other peers need credits. If the peer has sent nothing since the last check and waits for no reply,
-    // look() also destroys returnable credits of the peer until `keep` credits are left, so the budget shrinks at once.
+    // What look() decides for a peer that may have more than `keep` credits without using them. look() is called for
+    // each peer in turn while other peers need credits. If the peer has sent nothing since the last check and waits for
+    // no reply, look() also destroys returnable credits of the peer until `keep` credits are left, so the budget
+    // shrinks at once.
     enum class Recall : std::uint8_t {
         no,       // the peer uses its credits, has few, or may still answer a recall
         ask,      // the peer has sent nothing since the last check: send a recall
         overdue,  // first asked `answer_max` ago, the peer has neither returned nor used its credits
     };
     [[nodiscard]] Recall look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept;
-    // Handles the answer to a recall. Returns by how many credits the budget shrinks: at most the number that was
-    // granted, and 0 without a recall.
+    // Handles the answer to a recall: the peer gives back `count` credits. Returns by how many credits the budget
+    // shrinks: at most the number that was granted, and 0 without a recall.
     [[nodiscard]] std::uint32_t returned(std::uint32_t count) noexcept;
 
     WheelTimer starved;  // runs while the peer is starving

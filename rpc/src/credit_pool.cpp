@@ -122,9 +122,9 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
 }
 
 // Called when a reply is sent to a peer that needs more credits, and all credits are in use. Checks the next few books,
-// but only every fourth time, since that costs more than a call. A peer that has sent nothing since its last check, at
-// least idle_min ago, is asked for its unused credits, except for the number that it had at first. A peer that does not
-// answer is disconnected.
+// but only every fourth time, since the check costs more than a call. A peer that has sent nothing since its last
+// check, at least idle_min ago, is asked for its unused credits, except for the number that it had at first. A peer
+// that does not answer is disconnected.
 void CreditPool::recall_idle() noexcept {
     if (++refused_ % replies_per_look != 0) return;
     const TimeUs now = base_.na->now_us();

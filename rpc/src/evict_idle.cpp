@@ -23,8 +23,8 @@ bool unused(const PeerBook& book) noexcept {
 
 }  // namespace
 
-// Keeps one eighth of the connections free, and at least one unless there is only one. Of the next few peers, the one
-// that was silent for longest is asked to leave.
+// Keeps one eighth of the connections free, and at least one, unless the limit is one connection. Of the next few
+// peers, the one that was silent for longest is asked to leave.
 void Peers::make_room() noexcept {
     const std::uint32_t spare = connections_max_ == 1 ? 0 : std::max(connections_max_ / 8, 1u);
     while (connections_ - leaving_ > connections_max_ - spare) {

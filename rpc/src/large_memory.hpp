@@ -22,8 +22,8 @@ struct Payer {
     QuotaRefusal* refusal = nullptr;  // says what the caller's quota refused; null if `caller` is null
 };
 
-// Valid until the request is freed. A request keeps its account, so bytes are given back to the account that they were
-// taken from.
+// Returns the accounts that a request is charged to; valid until the request is freed. A request keeps its account, so
+// bytes are given back to the account that they were taken from.
 [[nodiscard]] inline Payer payer_of(Request& request) noexcept {
     CallerAccount* const caller = request.counted_by_.get();
     return {request.book_, caller, caller ? &request.whole_.refusal : nullptr};
@@ -37,8 +37,8 @@ class LargeMemory {
           pool_(options.large_bytes_kept_max),
           decoded_(options.decoded_bytes_max) {}
 
-    // overloaded: the budget, the part of the peer, or the quota of the caller has no room now. too_large: `bytes` is
-    // more than one value may have, or more than the quota ever allows.
+    // Charges `bytes` for one large value. overloaded: the budget, the part of the peer, or the quota of the caller has
+    // no room now. too_large: `bytes` is more than one value may have, or more than the quota ever allows.
     [[nodiscard]] Errc reserve(std::uint64_t bytes, Payer payer) noexcept;
     void give_back(std::uint64_t bytes, Payer payer) noexcept;
     [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept;

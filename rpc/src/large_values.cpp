@@ -97,8 +97,8 @@ void LargeValues::output_pulled(Call& call) noexcept {
     if (call.book_->open) parts_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
     if (call.use_.state == Call::State::ended) return parts_.origin.complete_if_over(call);
     call.use_.output = call.large_output_.contiguous();
-    // `permission` means that the target has revoked the lease: it has lost the connection or is closing, which this
-    // side does not know yet.
+    // `permission` means that the target has revoked the lease: the target has lost the connection or is closing, which
+    // this side does not know yet.
     parts_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the connection to a peer is lost, or could not be made: its calls end, its requests are orphaned, and memory
-// that only this peer could access is safe.
+// What happens when the connection to a peer is lost, or could not be made: the calls to the peer end, its requests are
+// orphaned, and memory that only this peer could access is safe.
 #include "call_fences.hpp"
 #include "credit_pool.hpp"
 #include "fences.hpp"

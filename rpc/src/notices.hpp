@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The notices that a context expects, by value. A value consists of an index into a table and of the number of times
-// that this slot of the table was used. Owner of the context only.
+// The notices that a context expects, by value. A value consists of the index of a slot in a table and the number of
+// times that this slot was used. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/peer.hpp>

@@ -51,7 +51,7 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
 
 // Takes the times of a call that take_times() does not handle: the first timed call to a peer, a call that waited for
 // its connection or for a credit, a long one, one whose times contradict each other, and one whose messages were the
-// fastest. Limits the times that the target claims.
+// fastest so far. Limits the times that the target claims.
 void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes target_times) noexcept {
     const bool waits = call.times_ == Call::Times::asked || call.times_ == Call::Times::asked_late;
     if (!waits || !call.args.timed || call.began_us == 0) return;

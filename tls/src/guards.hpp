@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TLS configuration that the connections of one transport share: keys, certificates, and the protocol: TLS 1.3
-// only, AEAD suites only, external keys and tickets only with a Diffie-Hellman exchange, no early data. Immutable,
-// except for the cache of tickets. Any thread.
+// The TLS configuration that the connections of one transport share: keys, certificates, and limits of the protocol
+// (TLS 1.3 only, AEAD suites only, external keys and tickets only with a Diffie-Hellman exchange, no early data).
+// Immutable, except for the cache of tickets. Any thread.
 #pragma once
 
 #include "openssl.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resumes sessions that were authenticated by certificates: a handshake with a ticket has its own Diffie-Hellman
 // exchange, but no signatures. A ticket is valid only as long as the certificates of the full handshake, and only under
-// the guards that checked them (decision 0086). A session by shared key gets no ticket, because its handshake has no
-// signatures to save.
+// the guards that checked them (decision 0086). A session that was authenticated by a shared key gets no ticket,
+// because its handshake has no signatures to save.
 #include "guards.hpp"
 #include "stream.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 // Our servers send one ticket; others may send two.
 constexpr unsigned tickets_of_connection_max = 2;
 
-// Stores the time until which a session may be resumed. A client keeps it with the session; a server puts it into the
-// ticket, which only that server can read or make.
+// Stores the time until which a session may be resumed. A client keeps this time with the session; a server puts the
+// time into the ticket, which only that server can read or make.
 bool put_end(SSL_SESSION* session, std::time_t end) noexcept {
     return openssl().SSL_SESSION_set1_ticket_appdata(session, &end, sizeof end) == 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket itself (socket.hpp). Can
-// also run a handshake in messages instead of on a socket (wire.hpp). Owner of the context only.
+// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket itself (socket.hpp). A
+// TlsStream can also run a handshake in messages instead of on a socket (wire.hpp). Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"

@@ -26,7 +26,7 @@ class TicketCache {
     using Ticket = std::unique_ptr<SSL_SESSION, Free>;
 
     // Keeps a ticket. If the address has its full share, its oldest ticket is dropped; if the cache is full, the oldest
-    // of all. Requires: `ticket` is not null.
+    // ticket of all addresses is dropped. Requires: `ticket` is not null.
     void keep(const na::SocketAddress& server, Ticket ticket) noexcept;
     // Removes and returns the newest ticket of that address. Null: there is none.
     [[nodiscard]] Ticket take(const na::SocketAddress& server) noexcept;

@@ -13,8 +13,8 @@ struct hg_request_class {
 
 namespace {
 
-// The longest time that one call of progress may wait. It is short because another thread may run the callback that
-// this thread waits for, and does not wake it.
+// The longest time that one call of progress may wait. The time is short because another thread may run the callback
+// that this thread waits for, without waking this thread.
 constexpr unsigned progress_ms_max = 100;
 
 void trigger_all(const hg_request_class& requests) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends for one session: each message, and each piece of data, is copied into a message of the transport below and
-// encrypted there. So the source memory is free at once, and messages complete at once. Owner of the context only.
+// The sending side of one session: each message, and each piece of data, is copied into a message of the transport
+// below and encrypted there. So the source memory is free at once, and messages complete at once. Owner of the context
+// only.
 #pragma once
 
 #include "sealed/frame.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming connections that have not proven their identity yet: at most 256. If there are that many and one more
-// arrives, the source that has the most of them (na::Source: an address, or the hash of a host name) loses its oldest.
-// Pending handshakes on sockets have the same rule (na/session/pending_sources.hpp). Owner of the context only.
+// Incoming connections that have not proven their identity yet: at most 256. If there are 256 and one more arrives, the
+// source that has the most of these connections (na::Source: an address, or the hash of a host name) loses its oldest
+// one. Pending handshakes on sockets have the same rule (na/session/pending_sources.hpp). Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>

@@ -2,7 +2,7 @@
 // SelfDialNumbers: the random numbers in sealed dials of this process to itself. With a shared key both ends prove the
 // same identity, so an attacker could send a dial that is meant for another process back to this one. Therefore this
 // process accepts its own dial only if the number shows that it dialled an address of its own. na::SelfDials does the
-// same by socket addresses, which other networks do not have. Any thread.
+// same for sockets, by their addresses, which other networks do not have. Any thread.
 #pragma once
 
 #include <algorithm>

@@ -94,8 +94,8 @@ class CINNABAR_API Context {
     // earlier. Any thread of a `many` context; the thread of a `one` context.
     void run_owned(WorkItem& work) noexcept;
     // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits its work, so that the
-    // posts of many threads are sent together. Null turns this off; `more` must live until it is turned off. Requires:
-    // a thread drives each context.
+    // posts of many threads are sent together. Null turns this off; `more` must live until gathering is turned off.
+    // Requires: a thread drives each context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Queues `work` for the owner, who runs it inside progress(); wakes a sleeping owner. Never fails. Any thread, also
     // for a `one` context.
@@ -105,9 +105,9 @@ class CINNABAR_API Context {
     void enqueue(WorkItem& work) noexcept;
 
     // Polls all ports, fires timers, and runs submitted work. Returns how much it did; 0 if nothing happened within
-    // `timeout`, or if it is called inside a Receiver function. Returns at once while the completion queue is not
-    // empty. Spins for a bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero. With a
-    // virtual clock it never sleeps: the owner of the clock advances the clock when all contexts are idle.
+    // `timeout`, or if progress() is called inside a Receiver function. Returns at once while the completion queue is
+    // not empty. Spins for a bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero.
+    // With a virtual clock it never sleeps: the owner of the clock advances the clock when all contexts are idle.
     unsigned progress(Microseconds timeout) noexcept;
     // Runs at most `count_max` entries of the completion queue and returns how many it ran; none inside a Receiver
     // function.

@@ -80,14 +80,14 @@ class Port {
     virtual ~Port() = default;
 
     // Ends all connections and completes all posted ops with `canceled` inside the call; reports no peer event.
-    // Afterwards only these are called: give_message, release, detach (returns ok and does nothing), Peer::release, and
-    // the destructor.
+    // Afterwards only these functions are called: give_message, release, detach (returns ok and does nothing),
+    // Peer::release, and the destructor.
     virtual void close() noexcept = 0;
 
     // Returns the peer of an address; creates the peer if it is new, and does not dial. May throw bad_alloc, with
     // nothing changed. unreachable: an address of another transport, or of a session that has ended. bad_address: a
-    // part is invalid. Host names are resolved by the dial, on other threads (session/resolver.hpp); if that fails, the
-    // ops that wait complete with bad_address.
+    // part is invalid. Host names are resolved by the dial, on other threads (session/resolver.hpp); if a look-up
+    // fails, the ops that wait complete with bad_address.
     [[nodiscard]] virtual Result<Peer*> peer(const Addr& addr) = 0;
     // Called when the last reference is released. The port may keep the peer while it is connected.
     virtual void unreferenced(Peer& peer) noexcept = 0;
@@ -134,9 +134,9 @@ class Port {
     // Called before the context sleeps, and before a thread gives the context up while another one sleeps. False: there
     // is something to poll, do not sleep.
     [[nodiscard]] virtual bool prepare_wait() noexcept = 0;
-    // Only for a transport with its own clock. progress() calls this when it has found nothing, with the time until
-    // which it has nothing to do (the next timer or the end of its timeout), and then returns instead of sleeping. When
-    // all contexts are idle, the transport advances its clock.
+    // Only for a transport with its own clock. progress() calls idle() instead of sleeping when it has found nothing to
+    // do, and then returns. `until`: the time of the next timer, or of the end of the timeout of progress(). When all
+    // contexts are idle, the transport advances its clock.
     virtual void idle(TimeUs /*until*/) noexcept {}
 
     // A buffer to send from; null: all are in use. Any thread of a `many` context.
@@ -189,12 +189,12 @@ class Transport {
     // fields of `lease`. permission: more access than was registered. too_large: all lease slots are in use. Most
     // grants on tcp make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
-    // Restricts a lease to this peer and lease.guests: other peers cannot use it even if they have its key. Call it
-    // once, before the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
+    // Restricts a lease to this peer and lease.guests: other peers cannot use the lease even if they have its key. Call
+    // confine() once, before the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
     // Restricts a lease to peers that map the memory and access it themselves (Port::direct): this process refuses to
-    // carry out accesses by this lease for peers. Call it before the key is sent. False, with nothing changed: no peer
-    // could map this memory, or the transport has no Caps::views. Requires: granted.
+    // carry out accesses by this lease for peers. Call keep_to_direct() before the key is sent. False, with nothing
+    // changed: no peer could map this memory, or the transport has no Caps::views. Requires: granted.
     [[nodiscard]] virtual bool keep_to_direct(const Lease&) noexcept { return false; }
     // Revokes a lease. ok: no more bytes are read or written through the lease. again: an access is still in progress;
     // lease.fenced runs when it has ended. Requires: granted.

@@ -89,7 +89,7 @@ struct Segment {
 // How the two sides of a `tcps`, `ofis` or `verbss` connection prove their identity: with a key that both have, or with
 // certificates. All options but peer_name are paths of files, which are read when the transport is opened. Files with
 // secrets must belong to this user or root, and others must have no access to them. Each option can also be given in
-// the address that is opened, under the name that its comment begins with.
+// the address that is opened, under the name with which the comment of the option begins.
 struct TlsOptions {
     // key: the keys of this side and its peers, one NAME:HEX per line, as `cinnabar key new` makes them. A dial uses
     // the first; an incoming connection may use any.

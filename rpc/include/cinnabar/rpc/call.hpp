@@ -137,7 +137,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // When the result was decided: the start of that progress round, on the context's clock.
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
     // The result that the handler returned; valid until release. app_code and app_text explain errors. `application`:
-    // both are the handler's. `permission`: app_text names the rule of the target's policy that refused the call.
+    // both come from the handler. `permission`: app_text names the rule of the target's policy that refused the call.
     // `overloaded`, `too_large`: if a quota refused the call, app_text names the quota and the caller; the quota is the
     // target's, or this side's if the call was not sent. If no connection was made, app_text is na::Peer::lost_because
     // of the target, or empty if the reason is not known.

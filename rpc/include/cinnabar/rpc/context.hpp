@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context of the RPC layer: makes calls and receives requests. It has an na context over the engine's transports, the
-// credit accounts of its peers, pools of calls and requests, and a bulk mover. Threads: as na::Context, including
-// ThreadUse::one and ThreadUse::many.
+// A context of the RPC layer: makes calls and receives requests. A context has an na context over the engine's
+// transports, the credit accounts of its peers, pools of calls and requests, and a bulk mover. Threads: as na::Context,
+// including ThreadUse::one and ThreadUse::many.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -57,7 +57,8 @@ class CINNABAR_API Context {
     // Runs the handlers of urgent requests that have arrived (Handler::urgent). Any thread.
     void run_urgent() noexcept;
     // As progress() without a timeout, for a second thread beside the one that runs the handlers: this function ignores
-    // Handler::on_arrival, so that two handlers never run at once. Functions that TransferArgs names may run.
+    // Handler::on_arrival, so that two handlers never run at once. The progress functions of transfers
+    // (bulk::TransferProgress) may run.
     void progress_beside() noexcept;
     [[nodiscard]] int wait_fd() const noexcept;
     [[nodiscard]] bool prepare_wait() noexcept;

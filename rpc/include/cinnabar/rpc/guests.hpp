@@ -22,11 +22,11 @@ class CINNABAR_API Guests final : public na::Guests {
   public:
     static constexpr std::size_t names_max = 1'024;  // the maximum number of callers and connections together
 
-    // `callers`: in the syntax of callers.hpp, such as "cert:storage-*", "key:ann" or "uid:1000". `connections`: the
-    // addresses of peers that have connected to this process, as handlers get them from Request::source(); each address
-    // names one connection alone. invalid_argument: nobody is named; a word is unknown (the subject of the error); or a
-    // peer is one that this process dials: that peer would access the memory over another connection. too_large:
-    // names_max.
+    // Makes the guests that `callers` and `connections` name. `callers`: in the syntax of callers.hpp, such as
+    // "cert:storage-*", "key:ann" or "uid:1000". `connections`: the addresses of peers that have connected to this
+    // process, as handlers get them from Request::source(); each address names one connection alone. invalid_argument:
+    // nobody is named; a word is unknown (the word is the subject of the error); or `connections` has a peer that this
+    // process dials, which would access the memory over another connection. too_large: names_max.
     [[nodiscard]] static Result<std::shared_ptr<const Guests>> of(const std::vector<std::string>& callers,
                                                                   std::vector<na::Addr> connections = {});
     [[nodiscard]] bool include(const na::Addr& addr) const noexcept override;

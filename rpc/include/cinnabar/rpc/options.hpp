@@ -24,8 +24,8 @@ struct Options {
     // is more than three quarters of a transport's send slots, it is reduced to three quarters, in steps of 64, because
     // answers and grants need send slots as well.
     std::uint32_t calls_max = 65'536;
-    // The maximum size of the arguments of all calls that wait to be sent; a further call fails with `overloaded`. The
-    // default has room for the arguments of one call of the largest size.
+    // The maximum total size of the arguments of all calls that wait to be sent; a further call fails with
+    // `overloaded`. The default has room for the arguments of one call of the largest size.
     std::size_t queued_bytes_max = (64u << 20) + 4096;
     // The maximum number of requests whose handlers have not ended. One peer may have at most as many requests as
     // remain free for others, so at most half, but always one. Further requests are answered `overloaded`.
@@ -33,19 +33,19 @@ struct Options {
     // The maximum encoded size of one large argument or result: the default holds a value of 64 MiB and its encoding. A
     // larger value, and in any case one beyond 4 GiB, is `too_large`.
     std::uint64_t argument_bytes_max = (64u << 20) + 4096;
-    // The maximum size of all large arguments and results of a context; the default holds four of the largest. The
-    // requests of one peer must leave at least as much free as they use, so they use at most half. Further requests are
-    // answered `overloaded`. The same limit applies to the results that are being pulled from one peer, except for the
-    // first of these results.
+    // The maximum total size of all large arguments and results of a context; the default holds four of the largest.
+    // The requests of one peer must leave at least as much free as they use, so they use at most half. Further requests
+    // are answered `overloaded`. The same limit applies to the results that are being pulled from one peer, except for
+    // the first of these results.
     std::uint64_t large_bytes_max = 4 * ((64u << 20) + 4096);
-    // How many bytes of memory of completed large arguments and results are kept for reuse. A single buffer larger than
-    // this is not kept.
+    // How many bytes of buffers of completed large arguments and results are kept for reuse. A single buffer larger
+    // than this is not kept.
     std::uint64_t large_bytes_kept_max = 64u << 20;
     // How many bytes of large results a peer may leave unfetched. If a further large result is lent while the peer has
     // more than this unfetched, the peer gets no more credits until it has fetched enough. A single result may be
     // larger.
     std::uint64_t unfetched_bytes_max = 1u << 20;
-    // The maximum size of the memory of all decoded arguments, not counting the first 16 KiB of each request. The
+    // The maximum total size of all decoded arguments in memory, not counting the first 16 KiB of each request. The
     // requests of one peer must leave at least as much free as they use, so they use at most half. Further requests are
     // answered `overloaded`. A request that needs more than half is `too_large`.
     std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;

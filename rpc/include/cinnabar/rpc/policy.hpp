@@ -98,9 +98,9 @@ class CINNABAR_API Policy {
         std::uint64_t lent_bytes_max = 0;  // 0: no limit
     };
 
-    // Called when a caller first calls an RPC on a connection, and each time that a rule refuses a call or a quota
-    // refuses something to a call. Events of allowed and of refused calls are each limited to a hundred at once, then
-    // ten per second. Runs from trigger(), like handlers, and must be short. May be empty.
+    // Called when a caller first calls an RPC on a connection, and each time that a rule refuses a call, or that a
+    // quota refuses a call or its memory. Events of allowed and of refused calls are each limited to a hundred at once,
+    // then ten per second. Runs from trigger(), like handlers, and must be short. May be empty.
     using Audit = std::function<void(const AuditEvent&)>;
 
     // invalid_argument: a rule is empty, or a word is unknown, which is the subject; too_large.

@@ -107,8 +107,8 @@ template <class T>
     return encoder.error();
 }
 
-// Decodes `out` from an untrusted payload. Views in `out` point into `in`. Bytes after the value are ignored. After a
-// failure `out` is valid, but its value is unspecified.
+// Decodes the untrusted payload `in` to `out`. Views in `out` point into `in`. Bytes after the value are ignored. After
+// a failure `out` is valid, but its value is unspecified.
 //   protocol          the bytes are not an encoded T, or end within a field
 //   too_large         nested too deeply, or decoding would take more memory than `limits` allow
 //   overloaded, ...   the result of `limits.charge`

@@ -78,8 +78,8 @@ class Encoder {
         if (elements > std::numeric_limits<std::uint32_t>::max()) return fail(Errc::too_large);
         writer_.u32(static_cast<std::uint32_t>(elements));
     }
-    // Call around values that may be nested. False: nested too deeply, or there was an error before. Call leave() only
-    // after true.
+    // Call enter() before a value that may be nested. False: the value is nested too deeply, or there was an error
+    // before. After true, call leave() after the value.
     [[nodiscard]] bool enter() noexcept {
         if (depth_ == proc_depth_max)
             fail(Errc::too_large);
@@ -146,8 +146,8 @@ class Decoder {
     static constexpr bool decoding = true;
     static constexpr bool sizing = false;
 
-    // `in` starts where the payload starts, and is 8-byte aligned if the value contains views of elements wider than a
-    // byte. Decoded views point into `in`.
+    // Reads `in`, which starts where the payload starts, and is 8-byte aligned if the value contains views of elements
+    // wider than a byte. Decoded views point into `in`.
     explicit Decoder(ConstBytes in, void* user = nullptr, DecodeLimits limits = {}) noexcept
         : reader_(in),
           size_(in.size()),

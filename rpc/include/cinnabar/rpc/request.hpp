@@ -120,9 +120,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // result from it. Errors: as Call::grow_input.
     [[nodiscard]] Errc grow_output(std::size_t bytes, Bytes& room) noexcept;
 
-    // Answers with the first `output_bytes` of the room. `shape`: of the result type. Requires: not answered. `sent`
-    // runs when the reply was sent, and the request stays valid until then; `sent` does not run if the context is
-    // closed.
+    // Answers with the first `output_bytes` of the room that output_room() or grow_output() has returned. `shape`: of
+    // the result type. Requires: not answered. `sent` runs when the reply was sent, and the request stays valid until
+    // then; `sent` does not run if the context is closed.
     void respond(std::size_t output_bytes, std::uint16_t shape = 0, SentFunction sent = nullptr,
                  void* user = nullptr) noexcept;
     // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent. If
@@ -141,8 +141,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer that belongs to this request: it has the request's deadline, is canceled with the request,
-    // and its peer is the request's source unless the descriptor is bound to an owner. As Mover::start; release it
-    // through Context::mover().
+    // and its peer is the request's source unless the descriptor is bound to an owner. Otherwise as Mover::start;
+    // release the transfer through Context::mover().
     [[nodiscard]] bulk::Transfer* transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
                                            bulk::TransferProgress progress, Errc& why) noexcept;
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t rule_text_bytes_max = 1u << 20;
 [[nodiscard]] CINNABAR_API std::string_view take_word(std::string_view& line) noexcept;
 [[nodiscard]] CINNABAR_API std::vector<std::string> items_of(std::string_view list);
 
-// Passes each line, except empty ones and comments ('#'), to `take`, until it returns an error. The subject of that
+// Passes each line, except empty ones and comments ('#'), to `take`, until `take` returns an error. The subject of that
 // error then begins with `place` and the number of the line.
 [[nodiscard]] CINNABAR_API Result<void> for_each_rule(std::string_view text, const std::string& place,
                                                       const std::function<Result<void>(std::string_view)>& take);

@@ -47,8 +47,8 @@ template <typename Posted = PostedOp>
     return *std::launder(reinterpret_cast<PostedOp*>(op.private_bytes));
 }
 
-// Calls complete(op) for the first ops of a list, at most `most`, and returns how many. Ops that a completion adds to
-// the list wait for the next call.
+// Calls complete(op) for the first ops of a list, at most `most`, and returns the number of these ops. Ops that a
+// completion adds to the list wait for the next call.
 template <typename Ops, typename Complete>
 unsigned complete_some(Ops& ended, unsigned most, Complete&& complete) noexcept {
     Ops round;

@@ -59,7 +59,7 @@ class CINNABAR_API AccessPools {
         : slots(ThreadUse::one, std::min(connections_max, sessions_max) * admitted_max),
           answers_(ThreadUse::one, std::min(connections_max, sessions_max) * answers_reserved + answers_common) {}
 
-    // Takes a slot for a peer that has `pending` answers already; null: the peer may not have another, or out of
+    // Takes a slot for a peer that has `pending` answers already; null: the peer may not have another slot, or out of
     // memory.
     [[nodiscard]] PendingAnswer* take(std::uint32_t pending) noexcept;
     // Requires: the peer has `pending` answers, including this one.
@@ -103,8 +103,8 @@ class CINNABAR_API RemoteAccess {
     // Ends all admitted operations with `why`. Requires: each operation and each answer is in its list.
     void end_access(Errc why) noexcept;
 
-    // The origin's side (access_origin.cpp). Moves the next waiting operation to puts_ or requests_; false: none is
-    // waiting, admitted_max are admitted, or no slot is free.
+    // The origin's side (access_origin.cpp). Moves the next waiting operation to puts_ or requests_; false: no
+    // operation is waiting, admitted_max are admitted, or no slot is free.
     [[nodiscard]] bool admit_next() noexcept;
     // Makes the header and the body for a get or an atomic, or for the rest of a put. The caller fills in data_bytes.
     [[nodiscard]] static AccessHead head_of(const PostedOp& posted) noexcept;

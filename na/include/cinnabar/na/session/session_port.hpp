@@ -97,9 +97,9 @@ class CINNABAR_API SessionPort : public Port {
     // Returns why an incoming connection must be rejected: shutting_down; peer_lost: the Hello asks for another
     // incarnation; an error of session_limit(). ok: accept the connection.
     [[nodiscard]] Errc refusal(const Hello& hello) const noexcept;
-    // Adds the peer of an accepted connection, which `make()` returns; always a new peer, whatever identity it claims,
-    // so two sides that connect to each other at once (a simultaneous connect) keep two connections (decision 0027).
-    // The session of the new peer is opening. Null: with_memory() failed.
+    // Adds the peer that `make()` returns for an accepted connection. This peer is always new, whatever identity it
+    // claims, so two sides that connect to each other at once (a simultaneous connect) keep two connections (decision
+    // 0027). The session of the new peer is opening. Null: with_memory() failed.
     template <typename F>
     [[nodiscard]] auto add_incoming(F&& make) noexcept -> decltype(make().get()) {
         decltype(make().get()) peer = nullptr;

@@ -32,8 +32,8 @@ class CINNABAR_API SessionTransport : public Transport {
     void describe(const Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept override { return LeaseKey::wire_bytes; }
     // Logs that a peer of this transport has sent `what`, such as "malformed frame", and that its session ends. Each
-    // transport has a rate limit of its own: anybody can flood the log over `tcp`, and that must not suppress lines
-    // about `tcps`, whose peers have proven their identity.
+    // transport has a rate limit of its own: anybody can flood the log over `tcp`, and such a flood must not suppress
+    // lines about `tcps`, whose peers have proven their identity.
     void log_malformed(const Peer& from, const char* what) noexcept;
 
   protected:

@@ -58,7 +58,7 @@ enum class Purpose : std::uint8_t { dial, listen };
 
 // Returns all addresses that the uri stands for, best first, at most 8. An empty host means the loopback to dial, and
 // all interfaces to listen. bad_address: no such host or interface, or no port to dial. Blocks while a name server is
-// asked: never call it on a thread that drives a context (resolver.hpp does not block).
+// asked: never call this function on a thread that drives a context (resolver.hpp does not block).
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
 
 // As resolve(), for hosts that need no name server: numeric addresses, interfaces, an empty host, and, to dial,

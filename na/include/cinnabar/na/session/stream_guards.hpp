@@ -23,7 +23,7 @@ class StreamGuards {
     // `guard` was created by this object.
     [[nodiscard]] virtual bool knows(const StreamGuard& guard) const noexcept = 0;
     // Sets a function that is called, on any thread, each time the valid keys and certificates have changed. Null:
-    // none; when this returns, the previous function is not running and will not be called.
+    // none. When tell_of_renewals() returns, the previous function is not running and will not be called.
     virtual void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept = 0;
     // For `cinnabar info`.
     [[nodiscard]] virtual std::string diagnosis() const = 0;
