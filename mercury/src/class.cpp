@@ -47,8 +47,8 @@ na_init_info with_class_of_traffic(const na_init_info_4_0& options, na_traffic_c
             options.request_mem_device,  traffic};
 }
 
-// Opens the network itself; shared memory for peers on this host; and, if the class does not listen, a loopback,
-// because the class could not dial itself otherwise.
+// Returns the transports of the class: its network, which is open already; with auto_sm, shared memory for peers on
+// this host; and, if the class does not listen, a loopback, because the class could not dial itself otherwise.
 Result<std::vector<std::shared_ptr<na::Transport>>> open_transports(const hg_class& owner) {
     const na_class& network = *owner.network;
     const na::TransportOptions wanted =

@@ -16,13 +16,13 @@ class Sleepers {
     // Makes the eventfd and adds it to `epoll`, with no data. False: errno says why.
     [[nodiscard]] bool open(int epoll) noexcept;
 
-    // Wakes all of them, also one that is about to sleep.
+    // Wakes all sleeping threads, also one that is about to sleep.
     void ring() noexcept;
     void ring_if_any() noexcept {
         if (any_thread() || foreign_.load(std::memory_order_seq_cst)) ring();
     }
-    // Sequentially consistent: if a thread has pushed work and sees no sleeper here, the next thread that goes to sleep
-    // sees the work.
+    // Whether a thread sleeps. Sequentially consistent: if a thread has pushed work and sees no sleeper here, the next
+    // thread that goes to sleep sees the work.
     [[nodiscard]] bool any_thread() const noexcept { return count_.load(std::memory_order_seq_cst) != 0; }
 
     // Owner. `until`: when the thread wakes by itself.

@@ -20,7 +20,8 @@ class CallFences {
     CallFences(ContextBase& base, Origin& origin, Target& target, LargeValues& large_values, Fences& fences) noexcept
         : base_(base), origin_(origin), target_(target), large_values_(large_values), fences_(fences) {}
 
-    // Call when a call has ended. Takes back what it lent, unless its target was asked to release that first.
+    // Call when a call has ended. Takes back the memory that the call lent, unless the target is first asked to release
+    // it.
     void begin(Call& call) noexcept;
     // Call when the target no longer uses the memory that the call lent, or when its time to release it is over.
     void released(Call& call) noexcept;

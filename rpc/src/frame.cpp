@@ -20,8 +20,9 @@ std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
 
 }  // namespace
 
-// Request, by byte offset: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider,
-// 28 checksum; then the payload; with flag_place, the place (8 bytes); with flag_trace: 0 trace id, 16 span.
+// The fields of a request by byte offset: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24
+// shape, 26 provider, 28 checksum. The payload follows; then, with flag_place, the place (8 bytes); then, with
+// flag_trace, the trace, by offset in it: 0 trace id, 16 span.
 void encode_request(const RequestHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<request_header_bytes>().data();
     store(at, std::uint64_t{header.payload_bytes} << 32 | std::uint64_t{header.flags} << 16 | request_begins);
@@ -66,8 +67,8 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     return load<std::uint32_t>(at + 28) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
 
-// Reply: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; then the payload; with
-// flag_times: 0 waited, 4 handled, 8 transfers, 12 came.
+// The fields of a reply by byte offset: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum.
+// The payload follows; then, with flag_times, the times, by offset in them: 0 waited, 4 handled, 8 transfers, 12 came.
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<reply_header_bytes>().data();
     const std::uint64_t begin =

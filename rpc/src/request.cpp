@@ -133,8 +133,8 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     post_answer();
 }
 
-// Replies on the fast path, for a request without references that has used nothing of the slow path. False: use the
-// slow path; nothing has changed, except that the credit may have come back.
+// Sends the reply on the fast path, for a request without references that has used nothing of the slow path. False: use
+// the slow path; nothing has changed, except that the credit may have come back.
 [[gnu::always_inline]] inline bool Serving::reply_short_way(Request& request) noexcept {
     CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.use_.orphaned);
     PeerBook& book = *request.book_;

@@ -31,7 +31,7 @@ class TimedCalls {
     [[nodiscard]] std::uint32_t calls() const noexcept {
         return times_.calls + static_cast<std::uint32_t>(usual_.times());
     }
-    // `index`: that of PeerTimes.
+    // `index`: as in PeerTimes::quantile_us.
     [[nodiscard]] TimeUs sum_us(std::size_t index) const noexcept {
         return times_.sums_us[index] + (index < usual_parts_begin ? 0 : usual_.sum(index - usual_parts_begin));
     }

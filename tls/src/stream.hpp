@@ -91,7 +91,7 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] bool valid_without_intermediates() const noexcept;
     // Logs why OpenSSL failed.
     [[nodiscard]] Errc failed(bool handshake) noexcept;
-    // Logs it, and keeps `what`, which has static storage, for failed_because().
+    // Logs the failure, and keeps `what`, which has static storage, for failed_because().
     [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) noexcept;
 
     const std::shared_ptr<const TlsGuards> guards_;

@@ -11,8 +11,8 @@ namespace cinnabar::tls {
 
 class Wire {
   public:
-    // As na::receive_some and na::send_some; send() copies the bytes. again: nothing has arrived yet, or too many bytes
-    // wait to be sent.
+    // receive() and send() are as na::receive_some and na::send_some; send() copies the bytes. again: nothing has
+    // arrived yet, or too many bytes wait to be sent.
     [[nodiscard]] virtual na::Moved receive(void* to, std::size_t bytes) noexcept = 0;
     [[nodiscard]] virtual na::Moved send(const void* from, std::size_t bytes) noexcept = 0;
     // Called when the handshake has failed: from then on nothing is received or sent.

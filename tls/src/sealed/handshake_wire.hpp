@@ -20,7 +20,7 @@ class HandshakeWire final : public Wire {
     void begin(const na::Peer* peer) noexcept;
     void end() noexcept;
 
-    // Gives OpenSSL the bytes of a message to read. They must live until unread() is 0.
+    // Gives OpenSSL the bytes of a message to read. The bytes must live until unread() is 0.
     void feed(ConstBytes bytes) noexcept { in_ = bytes; }
     // Bytes that OpenSSL has not read.
     [[nodiscard]] std::size_t unread() const noexcept { return in_.size(); }

@@ -33,7 +33,7 @@ class Outlet {
 
     // Call when a session begins. Requires: idle().
     void begin() noexcept;
-    // Sets the guard that seals the messages. It must live until null is set.
+    // Sets the guard that seals the messages. The guard must live until null is set.
     void set_guard(na::MessageGuard* guard) noexcept { guard_ = guard; }
 
     [[nodiscard]] bool has_room(bool data) const noexcept;

@@ -32,7 +32,7 @@ class Shipments {
     // Call when the operation has completed; tells the session.
     void returned(na::Op& op, Errc result) noexcept;
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
-    // Whether half of the shipments are in use. Peers that do not read may be holding those.
+    // Whether half of the shipments are in use. Peers that do not read may be holding the used shipments.
     [[nodiscard]] bool scarce() const noexcept { return 2 * pool_.taken() >= pool_.slots_max(); }
 
   private:

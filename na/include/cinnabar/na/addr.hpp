@@ -68,9 +68,9 @@ struct AddrBody {
 
     static constexpr std::size_t shortcuts = 8;
     mutable std::array<Peer*, shortcuts> peers{};  // indexed by context ordinal; see Context::peer
-    // A cache for Context::route: the port that reaches this address. The contexts that share the number
-    // ContextOptions::routes use the entry `routes % shortcuts`, which holds routes << 8 | the index of the port. Any
-    // thread.
+    // A cache for Context::route: the ports that reach this address. Contexts that share a number
+    // ContextOptions::routes use entry `routes % shortcuts`, which holds that number, shifted left by 8, and the index
+    // of the port. Any thread.
     mutable std::array<std::atomic<std::uint64_t>, shortcuts> routes{};
 };
 

@@ -48,7 +48,7 @@ class CINNABAR_API Context {
     Context& operator=(const Context&) = delete;
 
     // Holds the ownership of the context during a scope; costs nothing for ThreadUse::one. For ThreadUse::many the
-    // constructor waits for the present owner, which never keeps the ownership for long, or while it sleeps. Waiting
+    // constructor waits for the present owner, which gives the ownership up soon, and always before it sleeps. Waiting
     // threads are served in order of arrival, including those in progress(). Never nest two Ownerships in one thread.
     // Inside a Receiver function, where the thread owns the context already, an Ownership does nothing.
     class Ownership;

@@ -84,7 +84,8 @@ struct Lease {
     WorkItem fenced;
     bool fence_failed = false;  // the peer may still access the memory: quarantine it (docs/limits.md)
 
-    // The peers that may use the lease besides the one passed to Transport::confine, which reads this; null: none.
+    // The peers that may use the lease besides the peer passed to Transport::confine, which reads this field; null:
+    // none.
     std::shared_ptr<const Guests> guests;
 
     [[nodiscard]] bool granted() const noexcept { return key != 0; }

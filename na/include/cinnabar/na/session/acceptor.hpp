@@ -22,7 +22,7 @@ class CINNABAR_API Acceptor : public FdEvents {
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
   protected:
-    // `scheme` names the transport in log lines; it must outlive this.
+    // `scheme` names the transport in log lines; the text must outlive this object.
     Acceptor(PortHost& host, const char* scheme) noexcept;
     ~Acceptor() = default;
     // Logs that a connection was closed for lack of memory.

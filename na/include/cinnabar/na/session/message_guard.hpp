@@ -18,7 +18,7 @@ class MessageGuard {
         frame,  // open() accepts each message once; it may be at most 1,023 behind the newest
         chunk,  // open() accepts messages in any order and repeatedly, so `head` must say where the bytes belong
     };
-    // A sealed message is longer by this.
+    // How many bytes longer a sealed message is.
     static constexpr std::size_t trailer_bytes = 24;
 
     virtual ~MessageGuard() = default;

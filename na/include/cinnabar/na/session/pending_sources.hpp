@@ -26,7 +26,7 @@ class CINNABAR_API PendingSources {
     void leave(std::uint32_t handshake) noexcept;
     // The number of handshakes of the source that has the most.
     [[nodiscard]] std::uint32_t most() const noexcept;
-    // The number of handshakes of the same source as this one, itself included.
+    // Returns the number of handshakes of the source of `handshake`, including `handshake` itself.
     [[nodiscard]] std::uint32_t beside(std::uint32_t handshake) const noexcept;
 
   private:

@@ -12,7 +12,7 @@
 
 namespace cinnabar::na {
 
-// Creates the guards that protect a transport's connections. They may outlive it.
+// Creates the guards that protect a transport's connections. The guards may outlive this object.
 class StreamGuards {
   public:
     virtual ~StreamGuards() = default;
