@@ -4,13 +4,7 @@
 namespace cinnabar::group {
 namespace {
 
-std::size_t bytes_of(const Claim& claim) noexcept {
-    std::size_t bytes = 32;
-    if (!claim.profile) return bytes;
-    bytes += claim.profile->address.encoded_bytes();
-    for (const auto& [name, value] : claim.profile->labels) bytes += 8 + name.size() + value.size();
-    return bytes;
-}
+std::size_t bytes_of(const Claim& claim) noexcept { return 32 + claim.profile.encoded().size(); }
 
 }  // namespace
 

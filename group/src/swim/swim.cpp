@@ -160,8 +160,7 @@ void Swim::hear(const Claim& claim, TimeUs now, bool spreads_new) {
     if (is_new && !spreads_new && claim.rank != self_.rank) gossip_.drop(claim.rank);
 }
 
-void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
-                  TimeUs now) {
+void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, Profile profile, TimeUs now) {
     last_change_us_ = now;
     suspicions_.end(rank);
     put(rank, {incarnation, 0, State::alive, process, std::move(profile)}, true);

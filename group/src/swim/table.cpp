@@ -81,7 +81,7 @@ Claim Table::claim(Rank rank, bool with_profile) const {
             entry.state,
             entry.process,
             no_rank,
-            with_profile ? entry.profile : nullptr};
+            with_profile ? entry.profile : Profile()};
 }
 
 }  // namespace cinnabar::group

@@ -22,7 +22,7 @@ struct Entry {
     std::uint32_t refutation = 0;
     State state = State::alive;
     std::uint64_t process = 0;
-    std::shared_ptr<const Profile> profile;
+    Profile profile;
 
     [[nodiscard]] bool known() const noexcept { return incarnation != 0; }
     [[nodiscard]] bool present() const noexcept { return known() && is_present(state); }
