@@ -52,7 +52,7 @@ class MemoryOfGroup : public ::testing::Test {
     Rank last_ = 0;
 };
 
-TEST_F(MemoryOfGroup, a_member_that_is_known_takes_less_than_360_bytes) {
+TEST_F(MemoryOfGroup, a_member_that_is_known_takes_less_than_192_bytes) {
     if (support::sanitized) GTEST_SKIP() << "a sanitizer has a heap of its own";
     add_members_to(known_before);
     EXPECT_EQ(group_.view().present().size(), known_before + 1);  // a view is kept until it changes
@@ -60,7 +60,7 @@ TEST_F(MemoryOfGroup, a_member_that_is_known_takes_less_than_360_bytes) {
     add_members_to(known_before + counted);
     EXPECT_EQ(group_.view().present().size(), known_before + counted + 1);
     const double each = static_cast<double>(support::heap_bytes_in_use() - before) / counted;
-    EXPECT_LT(each, 360) << "bytes, with the view and what gossip has still to tell of it";
+    EXPECT_LT(each, 192) << "bytes, with the view and what gossip has still to tell of it";
 }
 
 }  // namespace

@@ -155,14 +155,70 @@ TEST(gossip, labels_count_by_their_bytes) {
         group::Labels all;
         for (std::size_t i = 0; i < labels; ++i) all["label" + std::to_string(i)].assign(bytes, 'x');
         const group::Profile profile(na::Addr::parse("tcp://127.0.0.1:1").value(), all);
+        Table table;
         group::Gossip gossip;
-        for (Rank rank = 0; rank < 8; ++rank) gossip.add({rank, 1, 0, State::alive, 1, no_rank, profile});
+        for (Rank rank = 0; rank < 8; ++rank) {
+            table.put(rank, {1, 0, State::alive, 1, profile});
+            gossip.add(rank, 1, true);
+        }
         std::vector<group::Claim> taken;
-        gossip.take(taken, 8, 2048, 9);
+        gossip.take(table, taken, 8, 2048, 9);
         return taken.size();
     };
     EXPECT_EQ(taken_with(4, 1), 8u);
     EXPECT_EQ(taken_with(1, 1000), 1u);
+}
+
+// The ranks that the next message tells of, four at most, each three times.
+std::vector<Rank> told_next(group::Gossip& gossip, const Table& table) {
+    std::vector<group::Claim> claims;
+    gossip.take(table, claims, 4, 2048, 3);
+    std::vector<Rank> ranks;
+    for (const group::Claim& claim : claims) ranks.push_back(claim.rank);
+    return ranks;
+}
+
+TEST(gossip, what_was_told_least_often_is_told_first_and_of_these_what_was_added_first) {
+    const Table table = table_of(20);
+    group::Gossip gossip;
+    for (const Rank rank : {5u, 9u, 2u, 7u, 1u, 12u}) gossip.add(rank, 1, false);
+    EXPECT_EQ(told_next(gossip, table), (std::vector<Rank>{5, 9, 2, 7}));
+    EXPECT_EQ(told_next(gossip, table), (std::vector<Rank>{1, 12, 5, 9}));
+    gossip.add(9, 1, false);  // anew
+    gossip.drop(7);
+    gossip.drop(3);  // is not there
+    EXPECT_EQ(told_next(gossip, table), (std::vector<Rank>{9, 2, 1, 12}));
+    EXPECT_EQ(gossip.size(), 5u);
+    EXPECT_EQ(told_next(gossip, table), (std::vector<Rank>{9, 5, 2, 1})) << "5, 2 and 1 for the third time";
+    EXPECT_EQ(gossip.size(), 2u);
+    EXPECT_EQ(told_next(gossip, table), (std::vector<Rank>{12, 9}));
+    EXPECT_TRUE(told_next(gossip, table).empty());
+    EXPECT_EQ(gossip.size(), 0u);
+}
+
+TEST(gossip, tells_what_the_table_says_and_by_whom_a_member_is_suspected) {
+    const group::Profile profile(na::Addr::parse("tcp://127.0.0.1:1").value(), {});
+    Table table;
+    group::Gossip gossip;
+    const auto told = [&] {
+        std::vector<group::Claim> claims;
+        gossip.take(table, claims, 1, 2048, 9);
+        return claims.at(0);
+    };
+    table.put(3, {1, 0, State::alive, 5, profile});
+    gossip.add(3, 1, true);
+    EXPECT_EQ(told().profile, profile);
+    table.put(3, {1, 2, State::suspect, 5, profile});
+    gossip.add(3, 1, false, 8);
+    EXPECT_EQ(told().state, State::suspect);
+    EXPECT_EQ(told().refutation, 2u);
+    EXPECT_EQ(told().by, 8u);
+    EXPECT_EQ(told().profile, profile) << "not all may have it";
+    table.put(3, {2, 0, State::excluded, 5, profile});
+    gossip.add(3, 2, false);
+    EXPECT_EQ(told().incarnation, 2u);
+    EXPECT_EQ(told().by, no_rank);
+    EXPECT_FALSE(told().profile);
 }
 
 TEST(relayed_pings, one_origin_has_four_and_all_have_sixty_four) {

@@ -169,7 +169,7 @@ void Swim::put(Rank rank, Entry entry, bool with_profile) {
     changes_.note(rank, before, table_.at(rank));
     targets_.note(rank, before, table_.at(rank));
     gone_.note(rank, before, table_.at(rank), last_tick_us_);
-    gossip_.add(table_.claim(rank, with_profile));
+    gossip_.add(rank, table_.at(rank).incarnation, with_profile);
 }
 
 }  // namespace cinnabar::group

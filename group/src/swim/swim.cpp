@@ -55,7 +55,7 @@ void Swim::add_gossip(Message& message) {
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
     constexpr std::size_t bytes_max = 2048;
     const unsigned sends_max = options_.transmit_factor * static_cast<unsigned>(std::bit_width(table_.present()));
-    gossip_.take(message.claims, options_.piggyback_max, bytes_max, sends_max);
+    gossip_.take(table_, message.claims, options_.piggyback_max, bytes_max, sends_max);
 }
 
 TimeUs Swim::next_due_us() const noexcept {
