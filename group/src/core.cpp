@@ -78,23 +78,21 @@ Core::Core(hl::NodeRef of, const GroupOptions& with)
 
 Core::~Core() = default;
 
-void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster,
-                        const Table& known, bool together) {
-    auto profile = std::make_shared<Profile>();
-    profile->address = node.self_addr();
-    profile->labels = options.labels;
-    profile->side_loop = has_side_loop;
-    Swim::Self self{group, rank, incarnation, process, std::move(profile), roster != 0, together, {}};
+void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster, Table known,
+                        bool together) {
+    Swim::Self self{group, rank, incarnation, process, profile(), roster != 0, together, {}};
     if (together) self.quiet = quiet_start(options, known.present());
     {
         const std::lock_guard lock(mutex_);
         group_ = group;
         roster_ = roster;
         if (together) serves_by_ = after(now_us(), serving_time);
-        swim_.emplace(options.swim, std::move(self), known, options.seed + 1, now_us());
+        swim_.emplace(options.swim, std::move(self), std::move(known), options.seed + 1, now_us());
     }
     begun->set();
 }
+
+Profile Core::profile() const { return {node.self_addr(), options.labels, has_side_loop}; }
 
 TimeUs Core::serves_by() const {
     const std::lock_guard lock(mutex_);
@@ -156,10 +154,10 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
     for (const Change& change : changes) {
         const bool same = change.happened == Happened::suspected || change.happened == Happened::trusted;
         if (!same && change.happened != Happened::joined) drifted_.erase(change.rank);
-        const auto at = same ? lost_.end() : lost_.find(change.rank);
-        if (at == lost_.end()) continue;
-        ended.push_back(at->second);
-        lost_.erase(at);
+        const auto at = same ? called_.end() : called_.find(change.rank);
+        if (at == called_.end()) continue;
+        ended.push_back(at->second.lost);
+        called_.erase(at);
     }
     if (!changes.empty()) {
         view_.reset();
@@ -178,9 +176,10 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
 void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts) {
     const bool answer = message.to == from && !source.empty();
     na::Addr to = answer ? source : na::Addr();
-    const Profile* const profile = table().at(message.to).profile.get();
-    if (to.empty() && profile)
-        to = profile->side_loop ? profile->address.with_context(hl::side_context) : profile->address;
+    if (to.empty()) {
+        const Profile& profile = table().at(message.to).profile;
+        to = profile.side_loop() ? profile.address().with_context(hl::side_context) : profile.address();
+    }
     if (to.empty()) return;
     if (answer && !answers_in_flight_.enter(to)) return;
     posts.push_back({std::move(message), std::move(to), answer});
@@ -230,7 +229,7 @@ void Core::hear_time(std::uint64_t time, Rank from) {
     const Entry& member = table().at(from);
     if (from != no_rank && (!member.present() || !drifted_.insert(from).second)) return;
     const std::string member_name = from == no_rank ? std::string("a caller") : "member " + std::to_string(from);
-    const std::string peer = member.profile ? member.profile->address.log_name() : member_name;
+    const std::string peer = member.profile ? member.profile.address().log_name() : member_name;
     log_limited(lines, LogLevel::warning, "group", {peer_field(peer), LogField("ahead_us", ahead_us)},
                 "the clock of %s is %lld ms ahead of this host's; its times are ignored: set the clocks of both hosts",
                 member_name.c_str(), static_cast<long long>(ahead.count() / 1000));
@@ -250,13 +249,13 @@ void Core::leave() {
 
 void Core::close() noexcept {
     std::vector<std::weak_ptr<EventQueue>> readers;
-    std::unordered_map<Rank, std::stop_source> lost;
+    std::unordered_map<Rank, Called> called;
     bool serving = false;
     {
         const std::lock_guard lock(mutex_);
         if (std::exchange(closed_, true)) return;
         readers.swap(readers_);
-        lost.swap(lost_);
+        called.swap(called_);
         serving = std::exchange(serving_, false);
     }
     if (serving) {
@@ -336,15 +335,10 @@ View Core::view() {
     const std::lock_guard lock(mutex_);
     if (view_) return *view_;
     std::vector<Member> members;
+    members.reserve(table().known());
     for (Rank rank = 0; rank < table().end(); ++rank) {
         const Entry& entry = table().at(rank);
-        if (!entry.known()) continue;
-        Member member{rank, entry.incarnation, entry.state, entry.process, {}, {}};
-        if (entry.profile) {
-            member.address = entry.profile->address;
-            member.labels = entry.profile->labels;
-        }
-        members.push_back(std::move(member));
+        if (entry.known()) members.push_back({rank, entry.incarnation, entry.state, entry.process, entry.profile});
     }
     view_.emplace(table().stamp(), std::move(members));
     return *view_;

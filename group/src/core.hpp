@@ -47,8 +47,10 @@ class Core : public std::enable_shared_from_this<Core> {
     // --- start and end (core.cpp). begin_member: `known` is what the seed reported about the members; empty without a
     // seed. `roster`: the number of ranks that a roster assigns; 0: there is none. `together`: all members in `known`
     // begin at this moment, like this process, and know the same.
-    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster, const Table& known,
+    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster, Table known,
                       bool together = false);
+    // What this process publishes about itself. Requires: the node listens, and the labels are few and short.
+    [[nodiscard]] Profile profile() const;
     // A signal that is set when this process has become a member, or never will.
     const std::shared_ptr<Signal> begun = std::make_shared<Signal>();
     // Until this time, calls of an Rpc that this process does not serve wait, because its program may not have had the
@@ -127,6 +129,12 @@ class Core : public std::enable_shared_from_this<Core> {
         bool answer = false;              // it is counted in answers_in_flight_
         std::vector<na::Addr> done = {};  // peers that failure detection needs no more
     };
+    // A present member that this process has called. Its address is kept, since by it calls find their connection.
+    struct Called {
+        Profile profile;
+        na::Addr address;  // of that profile
+        std::stop_source lost;
+    };
 
     hl::Task<void> tick_loop(std::shared_ptr<Core> self);
     // Notifies readers of changes, releases the lock, sends `out`, and wakes the tasks that wait for a change. If
@@ -149,7 +157,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::vector<std::weak_ptr<EventQueue>> readers_;
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
-    std::unordered_map<Rank, std::stop_source> lost_;
+    std::unordered_map<Rank, Called> called_;
     std::optional<Random> call_numbers_;  // set if GroupOptions::seed is not 0; otherwise call numbers are secret
     std::set<Rank> drifted_;              // present members whose last time was too far ahead
     PeerQuota answers_in_flight_;

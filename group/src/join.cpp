@@ -32,8 +32,8 @@ hl::CallOptions call_of(const Core& core, Microseconds deadline) {
 Result<void> check(hl::NodeRef node, const GroupOptions& options) {
     if (node.address().empty())
         return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
-    Profile profile{node.self_addr(), options.labels};
-    if (!profile.well_formed()) return Error(Errc::invalid_argument, "at most 16 labels, of 1,024 bytes together");
+    if (!Profile::can_have(node.self_addr(), options.labels))
+        return Error(Errc::invalid_argument, "at most 16 labels, of 1,024 bytes together");
     return {};
 }
 
@@ -244,7 +244,7 @@ na::Addr some_other(Core& core, Random& random) {
     if (present.size() < 2) return {};
     std::size_t at = random.below(present.size());
     if (present[at] == core.rank()) at = (at + 1) % present.size();
-    return view.find(present[at])->address;
+    return view.find(present[at])->address();
 }
 
 // After this process has joined, asks for what it lacks. Processes that join at the same moment would otherwise learn
@@ -281,7 +281,7 @@ hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
 na::Addr pick(Core& core, const std::vector<std::string>& seeds, Random& random) {
     const View view = core.view();
     const auto present = view.present();
-    if (!present.empty()) return view.find(present[random.below(present.size())])->address;
+    if (!present.empty()) return view.find(present[random.below(present.size())])->address();
     auto seed = core.node.lookup(seeds[random.below(seeds.size())]);
     return seed ? *seed : na::Addr();
 }
@@ -411,11 +411,7 @@ Result<Announcement> Announcement::make(hl::NodeRef node, GroupOptions options) 
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
     CINNABAR_TRY_VOID(core->serve_members());
-    auto profile = std::make_shared<Profile>();
-    profile->address = node.self_addr();
-    profile->labels = core->options.labels;
-    profile->side_loop = core->has_side_loop;
-    std::string line = announced_line(node.address(), {0, 1, 0, State::alive, core->process, no_rank, profile});
+    std::string line = announced_line(node.address(), {0, 1, 0, State::alive, core->process, no_rank, core->profile()});
     return Announcement(std::move(core), std::move(group), std::move(line));
 }
 
@@ -433,7 +429,7 @@ Result<Group> Announcement::start(const std::vector<std::string>& lines, Rank se
         if (!late) all.put(rank, {1, 0, State::alive, claim.process, std::move(claim.profile)});
     }
     all.share();
-    core_->begin_member(group_of(lines, core_->options), self, 1, lines.size(), all, !late);
+    core_->begin_member(group_of(lines, core_->options), self, 1, lines.size(), std::move(all), !late);
     CINNABAR_TRY_VOID(core_->start_ticking());
     if (late) CINNABAR_TRY_VOID(Result<void>(core_->node.spawn(look_for(core_, std::move(roster)))));
     return std::move(group_);

@@ -111,11 +111,7 @@ std::vector<Rank> Core::missing_of_roster(std::size_t ranks) const {
 Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     std::unique_lock lock(mutex_);
     if (closed_ || !swim_ || swim_->displaced()) return Errc::shutting_down;
-    auto profile = std::make_shared<Profile>();
-    profile->address = request.address;
-    profile->labels = request.labels;
-    profile->side_loop = request.side_loop;
-    if (!profile->well_formed() || request.process == 0)
+    if (!Profile::can_have(request.address, request.labels) || request.process == 0)
         return Error(Errc::invalid_argument, "a member must listen, and its labels be few and short");
     if (request.wanted != no_rank && request.wanted >= roster_)
         return Error(Errc::invalid_argument, "no roster of this group assigns that rank");
@@ -130,7 +126,7 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     Rank rank = request.wanted;
     const bool elsewhere = rank == no_rank && first != swim_->self().rank && request.hops < 3;
     if (elsewhere && known.at(first).profile) {
-        hand_on = known.at(first).profile->address;
+        hand_on = known.at(first).profile.address();
         return Errc::again;
     }
     const bool chosen_here = rank == no_rank;
@@ -138,9 +134,10 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     if (rank >= options.swim.members_max)
         return Error(Errc::too_large,
                      "the group has assigned all its ranks; see SwimOptions::members_max and reuse_ranks_after");
+    Profile profile(request.address, request.labels, request.side_loop);
     const Entry& before = known.at(rank);
     const bool own = rank == swim_->self().rank;  // never given away, whatever address the request names
-    if (own || (before.present() && !(before.profile && before.profile->address == request.address))) {
+    if (own || (before.present() && !before.profile.has_address_of(profile))) {
         swim_->doubt(rank);
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
     }
@@ -160,7 +157,12 @@ Core::Route Core::route(Rank rank) {
     const std::lock_guard lock(mutex_);
     const Entry& entry = table().at(rank);
     if (closed_ || !entry.present() || !entry.profile) return {};
-    return {true, entry.incarnation, entry.profile->address, lost_[rank].get_token()};
+    Called& called = called_[rank];
+    if (called.address.empty() || !(called.profile == entry.profile)) {
+        called.profile = entry.profile;
+        called.address = entry.profile.address();
+    }
+    return {true, entry.incarnation, called.address, called.lost.get_token()};
 }
 
 std::vector<Rank> Core::unknown_of(const std::vector<Rank>& ranks, const std::vector<HolderRun>& holders) const {

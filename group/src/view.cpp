@@ -7,6 +7,7 @@ namespace cinnabar::group {
 
 View::View(Stamp stamp, std::vector<Member> members) : stamp_(stamp) {
     std::vector<Rank> present;
+    present.reserve(members.size());
     for (const Member& member : members) {
         if (is_present(member.state)) present.push_back(member.rank);
     }

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         CINNABAR_ASSERT(claim.code() == Errc::protocol);
         return 0;
     }
-    CINNABAR_ASSERT(claim->profile && claim->profile->well_formed() && claim->process != 0);
+    CINNABAR_ASSERT(claim->profile && claim->profile.address().listens() && claim->process != 0);
     const std::string again = group::announced_line(address, *claim);
     CINNABAR_ASSERT(group::claim_of_line(again).ok() && again.size() == line.size());
     return 0;

@@ -33,8 +33,7 @@ std::optional<T> taken(ConstBytes bytes) {
 }
 
 Swim some_member(Microseconds reuse_ranks_after) {
-    auto profile = std::make_shared<Profile>();
-    profile->address = na::Addr::parse("tcp://127.0.0.1:1").value();
+    const Profile profile(na::Addr::parse("tcp://127.0.0.1:1").value(), {});
     Table known;
     for (Rank rank = 0; rank < 5; ++rank) known.put(rank, {1, 0, State::alive, rank + 1, profile});
     const SwimOptions options{.members_max = members_max, .reuse_ranks_after = reuse_ranks_after};

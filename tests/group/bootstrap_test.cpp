@@ -53,7 +53,7 @@ TEST(bootstrap, members_meet_in_a_folder_and_pass_by_what_is_left_there) {
         EXPECT_TRUE(sync_wait(with_deadline(members[rank].group->wait_for_members(4), 30s)).ok());
         const auto* own = members[0].group->view().find(rank);
         ASSERT_TRUE(own);
-        EXPECT_EQ(own->address.to_string(), members[rank].node.self_addr().to_string());
+        EXPECT_EQ(own->address().to_string(), members[rank].node.self_addr().to_string());
     }
     // A restarted member finds the roster.
     members.pop_back();

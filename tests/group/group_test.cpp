@@ -26,7 +26,7 @@ TEST(group, members_join_by_a_seed_and_know_each_other) {
     for (std::size_t i = 0; i < 6; ++i) {
         EXPECT_EQ(all[i].group->rank(), i);
         EXPECT_EQ(all[i].group->view().present().size(), 6u);
-        EXPECT_TRUE(all[i].group->view().find(3)->address.listens());
+        EXPECT_TRUE(all[i].group->view().find(3)->address().listens());
     }
 }
 

@@ -102,7 +102,7 @@ TEST_F(LiarTest, members_that_a_stranger_makes_up_are_bounded_and_go) {
 TEST_F(LiarTest, a_member_in_whose_name_somebody_says_goodbye_comes_back) {
     const std::uint64_t process = page_of(0).claims.at(3).process;
     Message message = message_from(3, 0);
-    message.claims = {Claim{3, 1, 0, State::left, process, 3, nullptr}};
+    message.claims = {Claim{3, 1, 0, State::left, process, 3, {}}};
     say(0, message);
     EXPECT_EQ(all_[0].group->view().find(3)->state, State::left);
     expect_all_well();
@@ -114,7 +114,7 @@ TEST_F(LiarTest, what_a_stranger_says_of_a_member_excludes_nobody) {
     for (int i = 0; i < 100; ++i) {
         for (const State gone : {State::suspect, State::left, State::excluded}) {
             Message message = message_from(1, 0);
-            message.claims = {Claim{3, 1, no_more - 1, gone, process, 1, nullptr}};
+            message.claims = {Claim{3, 1, no_more - 1, gone, process, 1, {}}};
             say(0, message);
             EXPECT_TRUE(is_present(all_[0].group->view().find(3)->state));
         }
@@ -262,7 +262,7 @@ TEST(LiarOfARoster, gets_neither_the_rank_of_the_member_that_it_asks_nor_one_of_
         const JoinRequest request{"group", wanted, 4242, address, {}, 0};
         return liar.call(group::join_rpc, liar.lookup("sim://r0").value(), request, 1s).wait();
     };
-    EXPECT_EQ(join(0, only.view().find(0)->address).code(), Errc::busy);
+    EXPECT_EQ(join(0, only.view().find(0)->address()).code(), Errc::busy);
     EXPECT_EQ(only.view().find(0)->incarnation, 1u);
     EXPECT_EQ(join(2, liar.self_addr()).code(), Errc::invalid_argument);
     EXPECT_EQ(join(1, liar.self_addr()).value().rank, 1u);
@@ -480,7 +480,7 @@ TEST_F(LyingMember, one_in_its_next_life_is_called_anew_once_and_the_user_sees_o
         if (request.incarnation == joined_.incarnation) {
             answer.answered = group::Answered::misrouted;
             answer.claims.push_back(
-                Claim{joined_.rank, joined_.incarnation + 1, 0, State::alive, 4242, group::no_rank, nullptr});
+                Claim{joined_.rank, joined_.incarnation + 1, 0, State::alive, 4242, group::no_rank, {}});
             return answer;
         }
         answer.count = 1;

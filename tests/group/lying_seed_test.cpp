@@ -58,7 +58,7 @@ class LyingSeed : public testing::Test {
 TEST_F(LyingSeed, a_view_without_end_is_refused) {
     page_ = [](const ViewRequest& request) {
         ViewPage page{1, {}, request.from + 1, false, {}};
-        page.claims.resize(64, Claim{request.from, 1, 0, State::alive, 5, group::no_rank, nullptr});
+        page.claims.resize(64, Claim{request.from, 1, 0, State::alive, 5, group::no_rank, {}});
         return page;
     };
     EXPECT_EQ(join().code(), Errc::protocol);
@@ -87,7 +87,7 @@ TEST_F(LyingSeed, one_that_shows_its_view_slowly_holds_nobody_beyond_the_time_to
     const auto slowly = [this](const ViewRequest& request) -> Task<Result<ViewPage>> {
         (void)co_await seed_.sleep_for(400ms);
         ViewPage page{1, {}, request.from + 1, false, {}};
-        page.claims = {Claim{request.from, 1, 0, State::alive, 5, group::no_rank, nullptr}};
+        page.claims = {Claim{request.from, 1, 0, State::alive, 5, group::no_rank, {}}};
         co_return page;
     };
     seed_.serve(group::view_rpc, slowly).value();
@@ -105,7 +105,7 @@ TEST_F(LyingSeed, one_whose_claims_cannot_be_believed_is_not_asked_again_in_a_hu
     std::size_t asked = 0;
     const auto tell = [&asked](const group::FollowRequest& request) {
         ViewPage page{1, {request.known.version + 1, 7}, group::no_rank, false, {}};
-        page.claims = {Claim{2, last_life, 0, State::alive, 5, group::no_rank, nullptr}};
+        page.claims = {Claim{2, last_life, 0, State::alive, 5, group::no_rank, {}}};
         ++asked;
         return page;
     };
@@ -145,8 +145,8 @@ TEST_F(LyingSeed, is_asked_for_those_members_of_a_roster_that_are_not_known) {
 TEST_F(LyingSeed, claims_that_cannot_be_are_left_out_of_the_view) {
     page_ = [](const ViewRequest&) {
         ViewPage page{1, {}, group::no_rank, false, {}};
-        page.claims = {Claim{2, last_life, 0, State::alive, 5, group::no_rank, nullptr},
-                       Claim{5000, 1, 0, State::alive, 5, group::no_rank, nullptr},
+        page.claims = {Claim{2, last_life, 0, State::alive, 5, group::no_rank, {}},
+                       Claim{5000, 1, 0, State::alive, 5, group::no_rank, {}},
                        Claim{0, 1, 0, State::alive, 6, group::no_rank, profile_at("sim://seed")}};
         return page;
     };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failure detection among many members: what one of them costs, and the curves of docs/groups.md.
+#include "support/heap_in_use.hpp"
 #include "support/sanitizers.hpp"
 #include "support/seeds.hpp"
 #include "swim_death.hpp"
 #include "swim_world.hpp"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <bit>
@@ -20,6 +20,7 @@ using group::Change;
 using group::Happened;
 using group::Rank;
 using group::SwimOptions;
+using support::heap_bytes_in_use;
 
 #ifdef CINNABAR_FULL_TESTS
 constexpr std::size_t large = 30'000;
@@ -30,14 +31,8 @@ constexpr std::size_t large = 5'000;
 // No table has room for claims beyond this, so that none of the simulated members is left out.
 constexpr SwimOptions roomy{.members_max = 1u << 20};
 
-// Of the heap. Means nothing under a sanitizer, which has a heap of its own.
-std::size_t bytes_in_use() {
-    const auto info = ::mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
-
 double bytes_each(std::size_t before, std::size_t members) {
-    const std::size_t now = bytes_in_use();
+    const std::size_t now = heap_bytes_in_use();
     return static_cast<double>(now > before ? now - before : 0) / static_cast<double>(members);
 }
 
@@ -62,7 +57,7 @@ TEST(swim_scale, all_hear_of_a_death_in_logarithmic_time) {
 
 // Of each member, with the messages in flight, ten periods after a death.
 double bytes_after_a_death(std::size_t members) {
-    const std::size_t before = bytes_in_use();
+    const std::size_t before = heap_bytes_in_use();
     SwimWorld world(members, roomy, {}, 7);
     world.kill(world.random_rank());
     world.run_for(10 * period_us);
@@ -107,7 +102,7 @@ TEST(swim_scale, curves) {
     const std::uint64_t slow = number_from_environment("CINNABAR_GROUP_SLOW", 5);
     const std::uint64_t loss = number_from_environment("CINNABAR_GROUP_LOSS", 10);
     const Faults faults;
-    const std::size_t before = bytes_in_use();
+    const std::size_t before = heap_bytes_in_use();
     SwimWorld world(members, roomy,
                     {.loss_per_mille = unsigned(loss),
                      .slow_per_cent = unsigned(slow),

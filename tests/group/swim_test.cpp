@@ -162,16 +162,16 @@ State end_of_one_of_whom_is_said(const std::vector<Claim>& claims) {
 }
 
 TEST(swim, a_leave_of_which_others_tell_ends_as_one_unless_it_is_refuted) {
-    const Claim left{1, 1, 0, State::left, 8, group::no_rank, nullptr};
-    const Claim passed_on{1, 1, 0, State::suspect, 8, 1, nullptr};
-    const Claim suspected{1, 1, 0, State::suspect, 8, 2, nullptr};
-    const Claim refuted{1, 1, 1, State::alive, 8, group::no_rank, nullptr};
+    const Claim left{1, 1, 0, State::left, 8, group::no_rank, {}};
+    const Claim passed_on{1, 1, 0, State::suspect, 8, 1, {}};
+    const Claim suspected{1, 1, 0, State::suspect, 8, 2, {}};
+    const Claim refuted{1, 1, 1, State::alive, 8, group::no_rank, {}};
     EXPECT_EQ(end_of_one_of_whom_is_said({left}), State::left);
     EXPECT_EQ(end_of_one_of_whom_is_said({passed_on}), State::left);
     EXPECT_EQ(end_of_one_of_whom_is_said({suspected, passed_on}), State::left);
     EXPECT_EQ(end_of_one_of_whom_is_said({suspected}), State::excluded);
     EXPECT_EQ(end_of_one_of_whom_is_said({left, refuted}), State::excluded) << "it has died later";
-    const Claim suspected_later{1, 1, 1, State::suspect, 8, 2, nullptr};
+    const Claim suspected_later{1, 1, 1, State::suspect, 8, 2, {}};
     EXPECT_EQ(end_of_one_of_whom_is_said({passed_on, suspected_later}), State::excluded) << "it had refuted that";
 }
 
@@ -267,8 +267,7 @@ TEST(swim, a_lie_excludes_nobody_who_can_answer) {
     // Rank 4 keeps telling all others that 9 is dead and that 11 has left.
     world.on_send = [&](group::Message& message) {
         if (message.from != 4) return;
-        message.claims = {Claim{9, 1, 0, State::excluded, 10, 4, nullptr},
-                          Claim{11, 1, 0, State::left, 12, 4, nullptr}};
+        message.claims = {Claim{9, 1, 0, State::excluded, 10, 4, {}}, Claim{11, 1, 0, State::left, 12, 4, {}}};
         ++lies;
     };
     world.run_for(60 * period_us);
@@ -284,19 +283,18 @@ TEST(swim, claims_about_ranks_that_nobody_gave_out_take_no_memory) {
     group::Message message{1, group::Kind::sync_push, 1, 1, 0};
     for (Rank rank = 10; rank < 1'000'000; rank += 64) {
         message.claims.clear();
-        for (Rank i = 0; i < 64; ++i) message.claims.push_back({rank + i, 1, 0, State::excluded, 7, 1, nullptr});
+        for (Rank i = 0; i < 64; ++i) message.claims.push_back({rank + i, 1, 0, State::excluded, 7, 1, {}});
         victim.receive(message, world.now_us(), out);
     }
     EXPECT_LE(victim.table().known(), 2000u);
-    message.claims = {Claim{3, 5000, 0, State::excluded, 4, 1, nullptr}};
+    message.claims = {Claim{3, 5000, 0, State::excluded, 4, 1, {}}};
     victim.receive(message, world.now_us(), out);
     EXPECT_EQ(victim.table().at(3).state, State::alive) << "no rank has lived so often";
 }
 
 // Tells a member `claims` times that another process has its rank, each time `pause` later and in a later life.
 bool is_displaced(bool owns_rank, int claims, TimeUs pause) {
-    const auto profile =
-        std::make_shared<group::Profile>(group::Profile{na::Addr::parse("tcp://127.0.0.1:1").value(), {}});
+    const auto profile = profile_at("tcp://127.0.0.1:1");
     group::Table known;
     known.put(1, {1, 0, State::alive, 8, profile});
     TimeUs now = period_us;

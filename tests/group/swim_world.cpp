@@ -12,11 +12,11 @@ SwimWorld::SwimWorld(std::size_t members, const group::SwimOptions& options, con
                      std::uint64_t seed)
     : climate_(climate), random_(seed) {
     group::Table table;
-    for (Rank rank = 0; rank < members; ++rank) table.put(rank, {1, 0, group::State::alive, rank + 1, nullptr});
+    for (Rank rank = 0; rank < members; ++rank) table.put(rank, {1, 0, group::State::alive, rank + 1, {}});
     table.share();
     hosts_.resize(members);
     for (Rank rank = 0; rank < members; ++rank) {
-        Swim::Self self{1, rank, 1, rank + 1, nullptr};
+        Swim::Self self{1, rank, 1, rank + 1, {}};
         hosts_[rank].swim = std::make_unique<Swim>(options, self, table, random_.next(), now_);
         hosts_[rank].slow = random_.below(100) < climate.slow_per_cent;
         after_turn(rank);

@@ -32,7 +32,7 @@ View view_of(const std::vector<Rank>& present, const std::vector<Rank>& gone = {
     all.insert(gone.begin(), gone.end());
     for (const Rank rank : all) {
         const bool is_gone = std::find(gone.begin(), gone.end(), rank) != gone.end();
-        members.push_back({rank, 1, is_gone ? State::excluded : State::alive, 1, {}, {}});
+        members.push_back({rank, 1, is_gone ? State::excluded : State::alive, 1, {}});
     }
     return View({}, members);
 }

@@ -34,8 +34,8 @@ TEST(view, labels_of_each_member_are_seen_by_members_and_clients) {
     for (const Group* each : {&first, &second, &client}) {
         ASSERT_TRUE(sync_wait(with_deadline(each->wait_for_members(2), 10s)).ok());
         const group::View seen = each->view();
-        EXPECT_EQ(seen.find(0)->labels, of_first);
-        EXPECT_EQ(seen.find(1)->labels, of_second);
+        EXPECT_EQ(seen.find(0)->labels(), of_first);
+        EXPECT_EQ(seen.find(1)->labels(), of_second);
     }
 }
 

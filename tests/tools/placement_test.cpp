@@ -105,7 +105,7 @@ using cinnabar::group::View;
 
 Member member(Rank rank, State state, const Labels& labels) {
     const auto address = "tcp://127.0.0.1:" + std::to_string(4000 + rank);
-    return {rank, 1, state, rank, na::Addr::parse(address).value(), labels};
+    return {rank, 1, state, rank, {na::Addr::parse(address).value(), labels}};
 }
 
 const std::string root_a(32, 'a');
@@ -126,7 +126,7 @@ TEST(ServersOfAGroup, ArePresentMembersThatSaveFilesEachRootOnce) {
 // Else two copies of a file could be on one server.
 TEST(ServersOfAGroup, AnAddressIsOneServer) {
     auto twin = member(1, State::alive, {{"save", root_b}});
-    twin.address = member(0, State::alive, {}).address;
+    twin.profile = {member(0, State::alive, {}).address(), twin.labels()};
     const auto servers = servers_in(View({}, {member(0, State::alive, {{"save", root_a}}), twin})).value();
     ASSERT_EQ(servers.size(), 1u);
     EXPECT_EQ(servers[0].identity, root_b);

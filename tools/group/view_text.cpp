@@ -35,8 +35,8 @@ std::string member_json(const Member& member) {
     JsonObject object;
     object.number("rank", std::uint64_t{member.rank}).text("state", to_string(member.state));
     object.number("incarnation", std::uint64_t{member.incarnation});
-    object.text("process", fmt::format("{:016x}", member.process)).text("address", member.address.to_string());
-    return object.raw("labels", labels_json(member.labels)).line();
+    object.text("process", fmt::format("{:016x}", member.process)).text("address", member.address().to_string());
+    return object.raw("labels", labels_json(member.labels())).line();
 }
 
 std::string placed_json(const Placed& placed) {
@@ -67,9 +67,9 @@ std::string view_text(std::string_view name, const View& view) {
                     view.members().size(), view.stamp().version, digest_of(view.stamp()));
     text += "  rank  state     life  address, labels\n";
     for (const Member& member : view.members()) {
-        const std::string labels = labels_text(member.labels);
+        const std::string labels = labels_text(member.labels());
         text += fmt::format("{:>6}  {:<8}  {:>4}  {}{}{}\n", member.rank, to_string(member.state), member.incarnation,
-                            printable(member.address.to_string()), labels.empty() ? "" : "  ", labels);
+                            printable(member.address().to_string()), labels.empty() ? "" : "  ", labels);
     }
     text += "a call to all goes to";
     for (const Placed& placed : layout_of(view))

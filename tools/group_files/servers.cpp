@@ -53,7 +53,8 @@ Result<Answer> answer_of(const std::string& member, const std::string& name, con
 // Leaves out self://, which other processes cannot reach.
 std::string address_of(const cinnabar::group::Member& member) {
     std::string address;
-    for (const auto& endpoint : member.address.body().endpoints) {
+    const auto listens_at = member.address();
+    for (const auto& endpoint : listens_at.body().endpoints) {
         if (!endpoint.starts_with("self://")) address += (address.empty() ? "" : ",") + endpoint;
     }
     return address;
@@ -65,8 +66,9 @@ Result<std::vector<Server>> servers_in(const View& view) {
     std::vector<Server> servers;
     for (const auto rank : view.present()) {
         const auto& member = *view.find(rank);
-        const auto label = member.labels.find(std::string(save_label));
-        if (label == member.labels.end() || !is_identity(label->second)) continue;
+        const auto labels = member.labels();
+        const auto label = labels.find(std::string(save_label));
+        if (label == labels.end() || !is_identity(label->second)) continue;
         auto address = address_of(member);
         std::erase_if(servers,
                       [&](const Server& other) { return other.identity == label->second || other.address == address; });

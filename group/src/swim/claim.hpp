@@ -5,27 +5,14 @@
 
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/group/member.hpp>
+#include <cinnabar/group/profile.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/rpc/proc.hpp>
 #include <cinnabar/rpc/proc_addr.hpp>
 
 #include <cstdint>
-#include <memory>
 
 namespace cinnabar::group {
-
-// Where a member listens, and its labels; fixed for one incarnation.
-struct Profile {
-    na::Addr address;
-    Labels labels;
-    bool side_loop = false;  // it is probed through its side loop (hl/side_loop.hpp)
-
-    [[nodiscard]] bool well_formed() const noexcept {
-        std::size_t bytes = 0;
-        for (const auto& [name, value] : labels) bytes += name.size() + value.size();
-        return address.listens() && labels.size() <= labels_max && bytes <= labels_bytes_max;
-    }
-};
 
 // The highest incarnation; claims about higher ones are ignored as lies.
 inline constexpr std::uint32_t incarnation_max = 1u << 31;
@@ -54,23 +41,26 @@ struct Claim {
     std::uint32_t refutation = 0;  // how often the member has refuted a suspicion in this incarnation
     State state = State::alive;
     std::uint64_t process = 0;
-    Rank by = no_rank;                       // the member that suspects it; itself: it is said to have left
-    std::shared_ptr<const Profile> profile;  // may be null, except in the first claim about an incarnation
+    Rank by = no_rank;  // the member that suspects it; itself: it is said to have left
+    Profile profile;    // may be empty, except in the first claim about an incarnation
 
     template <class P>
     void proc(P& p) {
         p(rank, incarnation, refutation, state, process, by);
-        bool described = profile != nullptr;
+        bool described = static_cast<bool>(profile);
         p(described);
         if constexpr (P::decoding) {
             if (p.ok() && state > State::excluded) p.fail(Errc::protocol);
             if (!described || !p.ok()) return;
-            auto read = std::make_shared<Profile>();
-            p(read->address, read->labels, read->side_loop);
-            if (p.ok() && !read->well_formed()) p.fail(Errc::protocol);
-            profile = std::move(read);
+            na::Addr address;
+            Labels labels;
+            bool side_loop = false;
+            p(address, labels, side_loop);
+            if (!p.ok()) return;
+            if (!Profile::can_have(address, labels)) return p.fail(Errc::protocol);
+            profile = Profile(address, labels, side_loop);
         } else if (described) {
-            p(profile->address, profile->labels, profile->side_loop);
+            p.raw(profile.encoded().data(), profile.encoded().size());
         }
     }
 };

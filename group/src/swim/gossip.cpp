@@ -1,57 +1,78 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "swim/gossip.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <utility>
+
 namespace cinnabar::group {
 namespace {
 
-std::size_t bytes_of(const Claim& claim) noexcept {
-    std::size_t bytes = 32;
-    if (!claim.profile) return bytes;
-    bytes += claim.profile->address.encoded_bytes();
-    for (const auto& [name, value] : claim.profile->labels) bytes += 8 + name.size() + value.size();
-    return bytes;
-}
+std::size_t bytes_of(const Claim& claim) noexcept { return 32 + claim.profile.encoded().size(); }
 
 }  // namespace
 
-void Gossip::add(Claim claim) {
-    const Rank rank = claim.rank;
-    if (const auto before = claims_.find(rank); before != claims_.end()) {
-        if (!claim.profile && claim.incarnation == before->second.claim.incarnation)
-            claim.profile = before->second.claim.profile;
-        drop(rank);
+// The back of a list was added after all others in it: what moves to it comes from the front of the list before.
+void Gossip::append(Rank rank, Waiting& waiting) {
+    if (waiting.sends >= lists_.size()) lists_.resize(std::size_t{waiting.sends} + 1);
+    Ends& list = lists_[waiting.sends];
+    waiting.before = std::exchange(list.back, rank);
+    waiting.after = no_rank;
+    (waiting.before == no_rank ? list.front : waiting_.find(waiting.before)->after) = rank;
+}
+
+void Gossip::unlink(const Waiting& waiting) {
+    Ends& list = lists_[waiting.sends];
+    (waiting.before == no_rank ? list.front : waiting_.find(waiting.before)->after) = waiting.after;
+    (waiting.after == no_rank ? list.back : waiting_.find(waiting.after)->before) = waiting.before;
+}
+
+void Gossip::add(Rank rank, std::uint32_t incarnation, bool described, Rank by) {
+    if (const Waiting* const earlier = waiting_.find(rank)) {
+        if (earlier->incarnation == incarnation) described = described || earlier->described;
+        unlink(*earlier);
     }
-    const SendOrder order{0, next_++};
-    order_.emplace(order, rank);
-    claims_.emplace(rank, Waiting{std::move(claim), order});
+    Waiting& waiting = waiting_[rank];
+    waiting = {no_rank, no_rank, by, incarnation, 0, described};
+    append(rank, waiting);
 }
 
 void Gossip::drop(Rank rank) {
-    const auto at = claims_.find(rank);
-    if (at == claims_.end()) return;
-    order_.erase(at->second.order);
-    claims_.erase(at);
+    const Waiting* const waiting = waiting_.find(rank);
+    if (!waiting) return;
+    unlink(*waiting);
+    waiting_.erase(rank);
 }
 
-void Gossip::take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max) {
-    std::vector<Rank> taken;
+// Those to be told of next. Adds their claims to `out`.
+std::vector<Rank> Gossip::choose(const Table& table, std::vector<Claim>& out, std::size_t count_max,
+                                 std::size_t bytes_max) const {
+    std::vector<Rank> chosen;
     std::size_t bytes = 0;
-    for (const auto& [order, rank] : order_) {
-        const Claim& claim = claims_.at(rank).claim;
-        bytes += bytes_of(claim);
-        if (taken.size() == count_max || (bytes > bytes_max && !taken.empty())) break;
-        out.push_back(claim);
-        taken.push_back(rank);
-    }
-    for (const Rank rank : taken) {
-        const auto at = claims_.find(rank);
-        SendOrder& order = at->second.order;
-        order_.erase(order);
-        if (++order.first >= sends_max) {
-            claims_.erase(at);
-        } else {
-            order_.emplace(order, rank);
+    for (const Ends& list : lists_) {
+        for (Rank rank = list.front; rank != no_rank; rank = waiting_.find(rank)->after) {
+            const Waiting& waiting = *waiting_.find(rank);
+            Claim claim = table.claim(rank, waiting.described);
+            claim.by = waiting.by;
+            bytes += bytes_of(claim);
+            if (chosen.size() == count_max || (bytes > bytes_max && !chosen.empty())) return chosen;
+            out.push_back(std::move(claim));
+            chosen.push_back(rank);
         }
+    }
+    return chosen;
+}
+
+void Gossip::take(const Table& table, std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max,
+                  unsigned sends_max) {
+    const unsigned most = std::min<unsigned>(sends_max, std::numeric_limits<std::uint16_t>::max());
+    for (const Rank rank : choose(table, out, count_max, bytes_max)) {
+        Waiting& waiting = *waiting_.find(rank);
+        unlink(waiting);
+        if (++waiting.sends >= most)
+            waiting_.erase(rank);
+        else
+            append(rank, waiting);
     }
 }
 

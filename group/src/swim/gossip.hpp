@@ -1,39 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gossip: claims to be piggybacked on other messages, each a bounded number of times, least often sent first. Holds at
-// most one claim per rank: a later one replaces the earlier.
+// Gossip: the ranks of which other members are to be told with other messages, each a bounded number of times, least
+// often told first. What is told of a rank is what the table knows when the message is made.
 #pragma once
 
-#include "swim/claim.hpp"
+#include "rank_map.hpp"
+#include "swim/table.hpp"
 
 #include <cinnabar/base/export.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace cinnabar::group {
 
 class CINNABAR_API Gossip {
   public:
-    void add(Claim claim);
-    // Forgets the claim about that rank: others spread it.
+    // Tells of the life `incarnation` of that rank, as if nothing had been told of it yet. `described`: with the
+    // profile; it stays described until a later life is told of. `by`: the member that suspects it, if one does.
+    void add(Rank rank, std::uint32_t incarnation, bool described, Rank by = no_rank);
+    // Tells nothing of that rank: others do.
     void drop(Rank rank);
-    // Adds up to `count_max` claims, and about `bytes_max` bytes at most, to `out`. Drops a claim after `sends_max`
+    // Adds up to `count_max` claims, and about `bytes_max` bytes at most, to `out`. Drops a rank after `sends_max`
     // sends.
-    void take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max);
-    [[nodiscard]] std::size_t size() const noexcept { return claims_.size(); }
+    void take(const Table& table, std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max,
+              unsigned sends_max);
+    [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
 
   private:
-    using SendOrder = std::pair<unsigned, std::uint64_t>;  // times sent, then age
+    // Those that were told of equally often form a list, the one that was added first at its front.
     struct Waiting {
-        Claim claim;
-        SendOrder order;
+        Rank before = no_rank;
+        Rank after = no_rank;
+        Rank by = no_rank;
+        std::uint32_t incarnation = 0;
+        std::uint16_t sends = 0;
+        bool described = false;
     };
-    std::unordered_map<Rank, Waiting> claims_;
-    std::map<SendOrder, Rank> order_;
-    std::uint64_t next_ = 0;
+    struct Ends {
+        Rank front = no_rank;
+        Rank back = no_rank;
+    };
+    [[nodiscard]] std::vector<Rank> choose(const Table& table, std::vector<Claim>& out, std::size_t count_max,
+                                           std::size_t bytes_max) const;
+    void append(Rank rank, Waiting& waiting);
+    void unlink(const Waiting& waiting);
+
+    RankMap<Waiting> waiting_;
+    std::vector<Ends> lists_;  // by the number of sends
 };
 
 }  // namespace cinnabar::group

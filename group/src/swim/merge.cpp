@@ -24,7 +24,7 @@ bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     const bool later = claim.incarnation > known.incarnation ||
                        (claim.incarnation == known.incarnation && claim.process > known.process);
     if (!later || !known.present() || claim.process == known.process) return later;
-    return claim.profile && known.profile && claim.profile->address == known.profile->address;
+    return claim.profile && claim.profile.has_address_of(known.profile);
 }
 
 // Whether the claim says that another process has got the rank of a member that is present here.
@@ -85,7 +85,7 @@ void Swim::merge_present(const Claim& claim) {
     }
     if (!claim.profile && !same_process) return;  // its address is unknown; anti-entropy will bring it
     suspicions_.end(claim.rank);
-    const bool described = claim.profile != nullptr;
+    const bool described = static_cast<bool>(claim.profile);
     put(claim.rank,
         {claim.incarnation, claim.refutation, State::alive, claim.process, described ? claim.profile : known.profile},
         described || claim.incarnation != known.incarnation);
@@ -111,8 +111,8 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     const bool same_process = claim.process == known.process;
     put(claim.rank,
         {claim.incarnation, claim.refutation, claim.state, claim.process,
-         claim.profile ? claim.profile : (same_process ? known.profile : nullptr)},
-        claim.profile != nullptr);
+         claim.profile ? claim.profile : (same_process ? known.profile : Profile())},
+        static_cast<bool>(claim.profile));
 }
 
 void Swim::about_self(const Claim& claim, TimeUs now) {
@@ -127,7 +127,7 @@ void Swim::about_self(const Claim& claim, TimeUs now) {
         }
         static constinit LogLimit lines;
         if (goes_on) {
-            const std::string peer = claim.profile ? claim.profile->address.log_name() : std::string("unknown");
+            const std::string peer = claim.profile ? claim.profile.address().log_name() : std::string("unknown");
             log_limited(lines, LogLevel::warning, "group", {peer_field(peer), LogField("rank", self_.rank)},
                         "another process keeps claiming rank %u, which the roster gives to this one: start only one",
                         self_.rank);
@@ -170,7 +170,7 @@ void Swim::put(Rank rank, Entry entry, bool with_profile) {
     changes_.note(rank, before, table_.at(rank));
     targets_.note(rank, before, table_.at(rank));
     gone_.note(rank, before, table_.at(rank), last_tick_us_);
-    gossip_.add(table_.claim(rank, with_profile));
+    gossip_.add(rank, table_.at(rank).incarnation, with_profile);
 }
 
 }  // namespace cinnabar::group

@@ -33,9 +33,7 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
         constexpr std::size_t askers = 8;
         if (by == self_.rank || confirmations != 0 || random_.below(table_.present()) < askers) doubt(rank);
     }
-    Claim claim = table_.claim(rank, false);
-    claim.by = suspicions_.leaves(rank) ? rank : by;
-    gossip_.add(std::move(claim));
+    gossip_.add(rank, entry.incarnation, false, suspicions_.leaves(rank) ? rank : by);
 }
 
 }  // namespace cinnabar::group

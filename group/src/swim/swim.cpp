@@ -56,7 +56,7 @@ void Swim::add_gossip(Message& message) {
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
     constexpr std::size_t bytes_max = 2048;
     const unsigned sends_max = options_.transmit_factor * static_cast<unsigned>(std::bit_width(table_.present()));
-    gossip_.take(message.claims, options_.piggyback_max, bytes_max, sends_max);
+    gossip_.take(table_, message.claims, options_.piggyback_max, bytes_max, sends_max);
 }
 
 TimeUs Swim::next_due_us() const noexcept {
@@ -161,8 +161,7 @@ void Swim::hear(const Claim& claim, TimeUs now, bool spreads_new) {
     if (is_new && !spreads_new && claim.rank != self_.rank) gossip_.drop(claim.rank);
 }
 
-void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
-                  TimeUs now) {
+void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, Profile profile, TimeUs now) {
     last_change_us_ = now;
     suspicions_.end(rank);
     put(rank, {incarnation, 0, State::alive, process, std::move(profile)}, true);

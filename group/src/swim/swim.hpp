@@ -20,7 +20,6 @@
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/swim_options.hpp>
 
-#include <memory>
 #include <vector>
 
 namespace cinnabar::group {
@@ -32,7 +31,7 @@ class CINNABAR_API Swim {
         Rank rank = no_rank;
         std::uint32_t incarnation = 1;
         std::uint64_t process = 0;
-        std::shared_ptr<const Profile> profile;  // may be null in a simulation, where nothing is sent
+        Profile profile;  // may be empty in a simulation, where nothing is sent
         // The group's configuration gives this rank to this process, so another process that has it is an older life.
         bool owns_rank = false;
         // The group starts together: all members begin with this one in their tables, so it does not announce itself.
@@ -58,8 +57,7 @@ class CINNABAR_API Swim {
     // was known.
     void hear(const Claim& claim, TimeUs now, bool spreads_new = true);
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
-    void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
-                TimeUs now);
+    void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, Profile profile, TimeUs now);
     // Announces the departure: to all other members if these are at most leave_tells, otherwise to leave_tells_of_many
     // chosen at random, which pass it on. All may leave at once, and most announcements need a connection of their own.
     static constexpr std::size_t leave_tells = 64;

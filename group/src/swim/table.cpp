@@ -25,7 +25,7 @@ bool same_in_view(const Entry& a, const Entry& b) noexcept {
 
 const Entry& Table::at(Rank rank) const noexcept {
     static const Entry unknown;
-    if (const auto own = own_.find(rank); own != own_.end()) return own->second;
+    if (const Entry* const own = own_.find(rank)) return *own;
     return shared_ && rank < shared_->size() ? (*shared_)[rank] : unknown;
 }
 
@@ -48,7 +48,7 @@ void Table::put(Rank rank, Entry entry) {
     count(rank, before, false);
     count(rank, entry, true);
     end_ = std::max(end_, rank + 1);
-    own_.insert_or_assign(rank, std::move(entry));
+    own_[rank] = std::move(entry);
 }
 
 void Table::share() {
@@ -56,8 +56,7 @@ void Table::share() {
     all->reserve(end_);
     for (Rank rank = 0; rank < end_; ++rank) all->push_back(at(rank));
     shared_ = std::move(all);
-    // Each copy of this table copies what is left in it, and clear() would leave the buckets of all entries.
-    own_ = std::unordered_map<Rank, Entry>();
+    own_ = {};
     changes_.clear();
 }
 
@@ -81,7 +80,7 @@ Claim Table::claim(Rank rank, bool with_profile) const {
             entry.state,
             entry.process,
             no_rank,
-            with_profile ? entry.profile : nullptr};
+            with_profile ? entry.profile : Profile()};
 }
 
 }  // namespace cinnabar::group

@@ -3,6 +3,7 @@
 // between two tables, and the latest changes. Tables that start with the same contents (in a simulation) share them.
 #pragma once
 
+#include "rank_map.hpp"
 #include "swim/claim.hpp"
 
 #include <cinnabar/base/export.hpp>
@@ -12,7 +13,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace cinnabar::group {
@@ -22,7 +22,7 @@ struct Entry {
     std::uint32_t refutation = 0;
     State state = State::alive;
     std::uint64_t process = 0;
-    std::shared_ptr<const Profile> profile;
+    Profile profile;
 
     [[nodiscard]] bool known() const noexcept { return incarnation != 0; }
     [[nodiscard]] bool present() const noexcept { return known() && is_present(state); }
@@ -54,7 +54,7 @@ class CINNABAR_API Table {
     void count(Rank rank, const Entry& entry, bool add) noexcept;
 
     std::shared_ptr<const std::vector<Entry>> shared_;
-    std::unordered_map<Rank, Entry> own_;
+    RankMap<Entry> own_;
     Rank end_ = 0;
     std::size_t known_ = 0;
     std::size_t present_ = 0;

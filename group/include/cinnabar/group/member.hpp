@@ -2,11 +2,10 @@
 // A member of a group, as a view shows it. Plain values.
 #pragma once
 
+#include <cinnabar/group/profile.hpp>
 #include <cinnabar/na/addr.hpp>
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <string_view>
 
 namespace cinnabar::group {
@@ -32,18 +31,15 @@ enum class State : std::uint8_t {
     return names[static_cast<unsigned>(state) & 3];
 }
 
-// Key-value pairs that a member publishes when it joins: at most labels_max pairs, and labels_bytes_max in total.
-using Labels = std::map<std::string, std::string>;
-inline constexpr std::size_t labels_max = 16;
-inline constexpr std::size_t labels_bytes_max = 1024;
-
 struct Member {
     Rank rank = no_rank;
     std::uint32_t incarnation = 0;  // the life of this rank: from 1, and larger with each later one
     State state = State::alive;
     std::uint64_t process = 0;  // random; distinguishes a restarted process from one that was excluded and came back
-    na::Addr address;           // all endpoints
-    Labels labels;
+    Profile profile;            // empty for a member of which only the end is known
+
+    [[nodiscard]] na::Addr address() const { return profile.address(); }
+    [[nodiscard]] Labels labels() const { return profile.labels(); }
 };
 
 }  // namespace cinnabar::group
