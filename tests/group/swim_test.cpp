@@ -216,7 +216,7 @@ TEST(swim, one_that_begins_together_with_all_has_nothing_to_tell_and_probes_nobo
     group::Table known;
     for (Rank rank = 0; rank < 4; ++rank) known.put(rank, {1, 0, State::alive, 7 + rank, here});
     Swim::Self self{1, 0, 1, 7, here};
-    self.told = true;
+    self.known_to_all = true;
     self.quiet = Microseconds(3 * period_us);
     TimeUs now = period_us;
     Swim swim({}, self, known, 5, now);
