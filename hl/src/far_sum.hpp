@@ -13,8 +13,8 @@
 
 namespace cinnabar::hl::detail {
 
-// Reads bytes of a far region on a thread that may block, and continues a checksum. Awaited once: a task resumes on its
-// executor, and a coroutine without an executor resumes on that thread.
+// Reads bytes of a far region on a thread that may block, and adds them to a checksum. Awaited once: a task resumes on
+// its executor, and a coroutine without an executor resumes on the thread that has read.
 class FarSum {
   public:
     // `memory` must be far, and live until the operation has ended.

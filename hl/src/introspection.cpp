@@ -76,8 +76,8 @@ ContextMemory memory_of(rpc::Context& context) {
     return memory;
 }
 
-// Call it once, when the node is opened: a diagnosis may read files, and that of shm waits for up to a second if
-// another process has locked its folder.
+// Collects the reports of all transports. Call describe() once, when the node is opened: a diagnosis may read files,
+// and the diagnosis of shm waits for up to a second if another process has locked shm's folder.
 std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
     std::vector<TransportReport> reports;
     for (const auto& transport : transports) {

@@ -160,8 +160,8 @@ bool NodeCore::enter() noexcept {
 }
 
 void NodeCore::leave() noexcept {
-    // Only the last task of a closing node sees this count. No task can enter any more, so last_waiter_ is still
-    // waiting.
+    // Only the last task of a closing node sees this count. No task can enter any more, so no other task has finished
+    // last_waiter_, which is still waiting.
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == (going_bit | 1)) last_waiter_->finish();
 }
 

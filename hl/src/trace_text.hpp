@@ -60,8 +60,8 @@ class TraceText {
         write_two(to + 4, rest % 100);
         used_ += second_digits_ + 6;
     }
-    // Peers choose names and addresses, so all characters that would need escaping are dropped, and so is everything
-    // beyond plain_max. cut() does the latter first.
+    // Returns the text without the characters that would need escaping, and no more than plain_max of it, since peers
+    // choose names and addresses. cut() drops what is beyond plain_max first.
     [[nodiscard]] static std::string plain(std::string text) noexcept {
         std::erase_if(text, [](char c) { return !is_plain(c); });
         text.resize(std::min(text.size(), plain_max));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The implementation of Pending. Arguments are encoded in the constructor and not kept. A CallOp is sent at most once;
-// it can be moved until then and must not be destroyed in flight.
+// it can be moved until it is sent, and must not be destroyed in flight.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -36,8 +36,8 @@ namespace detail {
 struct CallEnd {
     bool was_sent = false;  // the target may have received it
     rpc::CallPhase phase = rpc::CallPhase::unknown;
-    // Set if `overloaded` came from come_again(), which means that the handler has done nothing: when to retry, and the
-    // reserved place (0: none).
+    // How long to wait before the call is retried, and the reserved place (0: none). Set if `overloaded` came from
+    // come_again(), which means that the handler has done nothing.
     std::optional<Microseconds> come_again = {};
     std::uint64_t place = 0;
 };
@@ -114,8 +114,8 @@ class CINNABAR_API CallOp {
     [[gnu::cold, gnu::noinline]] void tell_ending(rpc::Call& call, TimeUs took_us) noexcept;
     [[gnu::cold, gnu::noinline]] void tell_refusal() noexcept;
     [[gnu::cold, gnu::noinline]] void tell(std::string_view first, std::string_view second = {}) noexcept;
-    // Splits the time of a call into phases. `now`: when the callback of the call runs. False: the answer does not
-    // report the target's part.
+    // Splits the time of a call into phases. `now`: when the callback of the call runs. False: the answer does not say
+    // how much time the target took.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept;
@@ -140,8 +140,8 @@ class CINNABAR_API CallOp {
     StopScope* scope_ = nullptr;
     StopNode stop_node_;
     std::optional<std::stop_callback<CancelCall>> stop_callback_;
-    // If the call can be stopped, start() and the completion may overlap on two threads; the one that increments this
-    // second calls end().
+    // If the call can be stopped, start() and the completion may run on two threads at the same time. Each increments
+    // this counter; the second to do so calls end().
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;

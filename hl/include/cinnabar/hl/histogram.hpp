@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram of times. Below 8 microseconds each value has a bucket of its own; above that there are four buckets for
-// each power of two, so that the width of a bucket is at most a quarter of its values (base/log_linear.hpp).
+// A histogram of times. Each value below 8 microseconds has a bucket of its own; from 8 on there are four buckets for
+// each power of two, so that the width of a bucket is at most a quarter of the values in it (base/log_linear.hpp).
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
