@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint64_t lines_max = 256;
 constexpr Microseconds exit_limit{200'000};
 
-// A lock-free ring with many producers and one consumer. It is zero-initialised and never destroyed, because lines may
-// be logged before main() starts and after it returns.
+// A lock-free ring with many producers and one consumer. The ring is zero-initialised and never destroyed, because
+// lines may be logged before main() starts and after main() returns.
 class StderrQueue {
   public:
     void push(std::string_view line) noexcept;

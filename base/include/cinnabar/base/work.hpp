@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WorkItem: something for another thread or a later round to run; the element of all work queues in Cinnabar. Its
-// creator embeds it in a longer-lived object. It is in at most one queue at a time.
+// WorkItem: a function for another thread or a later round to run; the element of all work queues in Cinnabar. The
+// creator of a WorkItem embeds it in a longer-lived object. A WorkItem is in at most one queue at a time.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
