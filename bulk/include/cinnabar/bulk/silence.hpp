@@ -7,8 +7,9 @@
 
 namespace cinnabar::bulk {
 
-// The owner checks `looks` times within the allowed time. lasts() is true when that many checks in a row found no new
-// bytes. If the process itself is held up, the next check is late but counts only once, so the peer is not blamed.
+// Detects that no new bytes have arrived for the allowed time. The owner calls lasts() `looks` times within that time;
+// lasts() returns true when that many calls in a row found no new bytes. If the process itself is held up, the next
+// call is late but counts only once, so the peer is not blamed.
 class Silence {
   public:
     static constexpr int looks = 4;
