@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses on the command line: where a server listens, and URI/NAME, which names a file on a server. Functions
-// without side effects.
+// Addresses on the command line: the address at which a server listens, and URI/NAME, which names a file on a server.
+// Functions without side effects.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -11,8 +11,8 @@
 namespace cinnabar::tools {
 
 // A server and a path on it, for example "tcp://127.0.0.1:7000/logs/a.txt". The path is everything after the first '/'
-// that follows the authority. It is not percent-decoded, because names are bytes and may contain '%' or '?'. The server
-// may be a list of endpoints, as a server prints it: "tcp://127.0.0.1:7000,shm://files/logs/a.txt".
+// that follows the authority. The path is not percent-decoded, because names are bytes and may contain '%' or '?'. The
+// server may be a list of endpoints, as servers print it: "tcp://127.0.0.1:7000,shm://files/logs/a.txt".
 struct RemotePath {
     std::string server;  // "tcp://127.0.0.1:7000"
     std::string path;    // "logs/a.txt"; may be empty
@@ -21,8 +21,8 @@ struct RemotePath {
 // bad_address: an endpoint has no scheme.
 [[nodiscard]] Result<RemotePath> parse_remote_path(std::string_view text);
 
-// The endpoints by which the server `to` can reach the server `from`, because both have their transport; all endpoints
-// of `from` if there are none.
+// Returns the endpoints of the server `from` whose transport the server `to` has as well, so that `to` can reach
+// `from`; all endpoints of `from` if no transport is common.
 [[nodiscard]] std::string reachable_from(std::string_view from, std::string_view to);
 
 // Joins a folder and a file name with one '/', to the name of a saved file.

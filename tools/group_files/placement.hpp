@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which servers of a group get a file: rendezvous hashing. Each pair of a server and a file name has a weight; the
-// copies of a file go to the servers with the largest weights. So all clients agree without a table, and when a server
-// joins or leaves, only the files that it gets or had are placed elsewhere. Pure functions. Their results must never
-// change, since saved files are found by them.
+// Chooses the servers of a group that get a file, by rendezvous hashing. Each pair of a server and a file name has a
+// weight; the copies of a file go to the servers with the largest weights. So all clients agree without a table, and
+// when a server joins or leaves, only the files that this server gets or had are placed elsewhere. Pure functions. The
+// results must never change, since clients find saved files by them.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ using cinnabar::group::Group;
 using cinnabar::group::GroupOptions;
 using cinnabar::group::View;
 
-// Group::follow() retries until join_time is over, even if nobody listens. So it gets a short time at first, and a
-// longer one only if it has timed out, because the member may be slow.
+// The values of join_time for Group::follow(), which retries until join_time is over, even if nobody listens. So the
+// first time is short; only after a timeout, because the member may be slow, a second attempt has the longer time.
 constexpr Microseconds first_time{300'000};
 constexpr Microseconds answer_max{5'000'000};
 

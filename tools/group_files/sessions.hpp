@@ -30,11 +30,11 @@ class Sessions {
     Sessions& operator=(const Sessions&) = delete;
 
     [[nodiscard]] const std::vector<Server>& servers() const noexcept { return servers_; }
-    // Makes a node for each wanted session that has none. If its node cannot be made, a session is lost. Requires: not
-    // called inside a task, because a node that fails could not be closed there.
+    // Makes a node for each wanted session that has none. A session whose node cannot be made is lost. Requires: not
+    // called inside a task, because a node that fails cannot be closed inside a task.
     void connect(const std::set<std::size_t>& wanted);
-    // Opens the wanted sessions that are not open yet, several at once. If a session cannot be opened, it is lost.
-    // Requires: all are connected or lost.
+    // Opens the wanted sessions that are not open yet, several at once. A session that cannot be opened is lost.
+    // Requires: all wanted sessions are connected or lost.
     [[nodiscard]] hl::Task<void> open(const std::set<std::size_t>& wanted);
     [[nodiscard]] hl::Task<void> close();
 

@@ -26,7 +26,7 @@ class Slots {
     // file or a device, with errors of FarMemory.
     [[nodiscard]] Result<void> fill(std::uint64_t seed);
     [[nodiscard]] Result<void> fill(std::uint32_t slot, std::uint64_t seed);
-    // Whether the slot has that pattern. Errors: as fill().
+    // Whether the slot has the pattern of `seed` + the slot's number. Errors: as fill().
     [[nodiscard]] Result<bool> has(std::uint32_t slot, std::uint64_t seed);
 
   private:
