@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stderr may be a pipe that no process reads, so writing to it may block. Lines are therefore queued in a ring and
-// written by a background thread. Setting O_NONBLOCK instead would affect every process that shares stderr.
+// Lines for stderr are queued in a ring and written by a background thread, because stderr may be a pipe that no
+// process reads, so that writing may block. Setting O_NONBLOCK instead would affect every process that shares stderr.
 #include "log_print.hpp"
 
 #include <cinnabar/base/background.hpp>

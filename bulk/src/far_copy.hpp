@@ -54,7 +54,7 @@ struct FarCopy {
 
     // Owner only.
     void begin(FarCopies& copies) noexcept;
-    // Cancels the copy: if it has not started, it is skipped and ends with `canceled`; a copy by a device also stops
+    // Cancels the copy: a copy that has not started is skipped and ends with `canceled`; a copy by a device also stops
     // between two pieces. Any thread.
     void drop() noexcept { dropped_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool under_way() const noexcept { return copies_ != nullptr; }

@@ -17,8 +17,8 @@ namespace cinnabar::bulk {
 struct FarBuffer {
     Region region;
     na::Memory* memory = nullptr;
-    // The object that keeps this buffer pinned, for each kind of memory: FarMemory::pin returns it when a copy first
-    // needs it, and it is released before the region. Used only by the copy that holds the buffer.
+    // The objects that keep this buffer pinned, one for each kind of memory. FarMemory::pin makes the object when a
+    // copy first needs it; the object is released before the region. Used only by the copy that holds the buffer.
     struct Pinned {
         bool asked = false;
         std::shared_ptr<void> hold;

@@ -46,8 +46,8 @@ class FarSum {
     Executor* executor_ = nullptr;
 };
 
-// The CRC-32C of a region of any kind. Errors: those of reading far memory; canceled and timed_out, if the task was
-// stopped or its deadline has passed while far memory was read.
+// Computes the CRC-32C of a region of any kind. Errors: those of reading far memory; canceled and timed_out, if the
+// task was stopped or its deadline has passed while far memory was read.
 [[nodiscard]] Task<Result<std::uint32_t>> sum_of_any(bulk::Region memory);
 
 }  // namespace cinnabar::hl::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects reports of a node's contexts, peers, calls and RPCs, divides long ones into pages, and answers the calls
-// that ask for them.
+// Collects reports of a node's contexts, peers, calls and RPCs, divides long reports into pages, and answers the calls
+// that ask for reports.
 #include "introspection.hpp"
 
 #include "node_core.hpp"

@@ -66,8 +66,8 @@ class Loop final : public Executor {
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
     [[nodiscard]] Result<void> start_thread();
     [[nodiscard]] bool needs_driver() const noexcept { return !threaded_ && !leaving(); }
-    // True: the caller must drive the loop and then call stop_leading. False: another thread drives the loop; the
-    // waiter is kicked when that thread may have stopped.
+    // Asks to drive the loop. True: the caller must drive the loop and then call stop_leading. False: another thread
+    // drives the loop; the waiter is kicked when that thread may have stopped.
     [[nodiscard]] bool try_lead(Waiter& waiter) noexcept;
     void stop_leading() noexcept;
     void forget(Waiter& waiter) noexcept;

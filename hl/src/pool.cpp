@@ -83,8 +83,8 @@ void PoolCore::post(Job& job) noexcept {
     unlock_and_wake(lock);
 }
 
-// Waiting requests of one peer may take as many places in the queue as remain free; a peer's first request may take the
-// last place.
+// Queues a request. Waiting requests of one peer may take as many places in the queue as remain free; a peer's first
+// request may take the last place.
 Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept {
     std::unique_lock lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;
@@ -148,9 +148,9 @@ WorkItem* PoolCore::next_new_locked() noexcept {
     return nullptr;
 }
 
-// Returns when the queues should be looked at again. Before it sleeps, one thread at a time yields a few times, because
-// the thread that posts may need the same processor. So while requests keep coming, one thread stays awake, and none
-// has to be woken.
+// Rests until the queues should be looked at again. One thread at a time yields a few times before it sleeps, because
+// the thread that posts may need the same processor. So while requests keep coming, one thread stays awake, and no
+// thread has to be woken.
 void PoolCore::rest(std::unique_lock<std::mutex>& lock) noexcept {
     const auto let_others_run = [&lock] {
         lock.unlock();

@@ -18,8 +18,8 @@ namespace cinnabar::hl {
 
 class PoolCore final : public Executor {
   public:
-    // `instead`: if not null, the pool has no threads and its handlers run on this executor. `loops_have_threads`: the
-    // node's loops have progress threads.
+    // Starts no thread yet. `instead`: if not null, the pool has no threads and its handlers run on this executor.
+    // `loops_have_threads`: whether the node's loops have progress threads.
     PoolCore(PoolOptions options, Executor* instead, bool loops_have_threads)
         : options_(std::move(options)), instead_(instead), loops_have_threads_(loops_have_threads) {}
     // Requires: stopped.

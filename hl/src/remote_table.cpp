@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares memory, makes tokens and checks them, withdraws and frees what is shared, carries out short operations under
-// the lock of the slot (reads, writes, words), and registers transfers, so that they can be stopped.
+// Shares memory, makes and checks tokens, withdraws and frees shared memory, carries out short operations (reads,
+// writes, words) under the lock of the slot, and registers transfers, so that transfers can be stopped.
 #include "remote_table.hpp"
 
 #include "node_core.hpp"

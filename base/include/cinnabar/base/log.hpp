@@ -34,8 +34,8 @@ class LogModule {
     consteval LogModule(const char* name) : name_(name) {
         if (!is_name(name)) throw "the name of a module: at most 15 of a to z, 0 to 9, _ and -";
     }
-    // For a name that is not known at compile time, such as a scheme. `name` must have static storage duration. No
-    // level can be set for a malformed name.
+    // Makes a LogModule of a name that is not known at compile time, such as a scheme. `name` must have static storage
+    // duration. No level can be set for a malformed name.
     [[nodiscard]] static constexpr LogModule named(std::string_view name) noexcept { return LogModule(name, 0); }
     [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
 
@@ -126,8 +126,8 @@ struct RecentLine {
 // dropped lines is written once stderr accepts output again. A line is truncated to 1099 bytes.
 CINNABAR_API void write_stderr_later(std::string_view line) noexcept;
 
-// Waits until all queued lines have been written to stderr, for at most `limit`. True: all were written. exit() and a
-// failed assertion wait in this way for up to 200 ms; _exit() and fatal signals lose the queued lines.
+// Waits until all queued lines have been written to stderr, for at most `limit`. True: all lines were written. exit()
+// and a failed assertion wait in this way for up to 200 ms; _exit() and fatal signals lose the queued lines.
 CINNABAR_API bool flush_log(Microseconds limit) noexcept;
 
 }  // namespace cinnabar

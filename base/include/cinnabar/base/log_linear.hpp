@@ -17,9 +17,9 @@ namespace cinnabar {
     return (std::size_t{shift} << (bits - 1)) + static_cast<std::size_t>(value >> shift);
 }
 
-// Gives the same result as log_linear_bucket(), in fewer instructions: the exponent of a floating-point number and the
-// upper bits of its fraction, read as one number, are the bucket plus a constant. Requires: value <
-// log_linear_short_end, so that the conversion to floating point is exact.
+// Returns the same as log_linear_bucket(), in fewer instructions: the exponent of a floating-point number and the upper
+// bits of its fraction, read as one number, are the bucket plus a constant. Requires: value < log_linear_short_end, so
+// that the conversion to floating point is exact.
 inline constexpr std::uint64_t log_linear_short_end = std::uint64_t{1} << 53;
 [[nodiscard]] constexpr std::size_t log_linear_bucket_of_short(std::uint64_t value, unsigned bits) noexcept {
     if (value < std::uint64_t{1} << (bits - 1)) return static_cast<std::size_t>(value);

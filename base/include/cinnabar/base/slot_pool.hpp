@@ -29,8 +29,8 @@ struct PoolSlot {
 // members of PoolSlot.
 struct alignas(64) AlignedPoolSlot : PoolSlot {};
 
-// T derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user of the pool
-// resets it.
+// A pool of T, which derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user
+// of the pool resets the state.
 template <typename T>
 class SlotPool {
   public:

@@ -26,7 +26,7 @@ struct SpareSlot {
     }
 };
 
-// While the SpareScope exists, `spare` may keep one slot of `pool`, which other threads cannot use meanwhile. The
+// Lets `spare` keep one slot of `pool` while the SpareScope exists; other threads cannot use that slot meanwhile. The
 // destructor releases the slot.
 template <typename T>
 class SpareScope {

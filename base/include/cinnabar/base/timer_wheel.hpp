@@ -31,8 +31,8 @@ class TimerWheel {
   public:
     explicit TimerWheel(TimeUs now) noexcept : now_(now) {}
 
-    // Requires: not armed. A timer whose expiry has passed fires in the next advance(), never in an advance() that is
-    // running. A timer with time_never never fires.
+    // Arms a timer. Requires: not armed. A timer whose expiry has passed fires in the next advance(), never in an
+    // advance() that is running. A timer with time_never never fires.
     CINNABAR_API void arm(WheelTimer& timer, TimeUs expires) noexcept;
     // Does nothing if the timer is not armed.
     CINNABAR_API void disarm(WheelTimer& timer) noexcept;

@@ -2,7 +2,8 @@
 // Blocks: a list of blocks of equal size, at regular distances (strided) or given by their numbers (indexed), in the
 // order in which their bytes are moved. A Blocks is a plain value that is not tied to any memory, so one list can be
 // used for many memories. On the wire a strided list takes about ten bytes; an indexed list takes two or three bytes
-// for most blocks, and none for a block that follows the one before (docs/wire-format-bulk.md, "Lists of blocks").
+// for most blocks, and no byte for a block whose number follows the previous number (docs/wire-format-bulk.md, "Lists
+// of blocks").
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

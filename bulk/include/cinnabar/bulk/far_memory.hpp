@@ -71,7 +71,7 @@ class CINNABAR_API FarMemory {
     [[nodiscard]] virtual FarEnd store(std::uint64_t offset, ConstBytes from) noexcept = 0;
     // The threads that run the copies; they live until the process ends.
     [[nodiscard]] virtual WorkThreads& threads() const noexcept = 0;
-    // Prepares a staging buffer for faster copies for as long as the returned object lives, which may outlive the
+    // Prepares a staging buffer for faster copies for as long as the returned object lives. That object may outlive the
     // FarMemory. Null: there is nothing to do, or pinning failed and copies are slower. Called once per buffer and
     // kind, on threads().
     [[nodiscard]] virtual std::shared_ptr<void> pin(Bytes) noexcept { return nullptr; }

@@ -35,7 +35,8 @@ class CINNABAR_API Lend : public PoolSlot {
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }
     // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.
-    // again: this is so only when `fenced` runs, inside progress(). Set fenced.run before you call revoke().
+    // again: this will be so when `fenced` runs, inside progress(), and not before. Set fenced.run before you call
+    // revoke().
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }

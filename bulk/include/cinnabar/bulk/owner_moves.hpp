@@ -42,8 +42,8 @@ class OwnerMoves {
     // Starts a move. again: no room now, try later. Any other code: the move has failed, and `done` does not run.
     [[nodiscard]] virtual Errc begin(OwnerMove& move) noexcept = 0;
     // Asks the owner of the memory to end the move early. `done` still runs once: when the owner no longer uses the
-    // window or the memory of `shown`; or, with `let_go` false, when the owner has not said so in time. Does nothing if
-    // the move is not in progress.
+    // window or the memory of `shown`; or, with `let_go` false, when the owner has not confirmed this in time. Does
+    // nothing if the move is not in progress.
     virtual void cancel(OwnerMove& move) noexcept = 0;
 
   protected:

@@ -40,7 +40,7 @@ class CINNABAR_API RegionCache {
 
     // Returns a region of this memory with exactly this access: a slice of a region in the cache if the memory lies
     // inside such a region, otherwise a new region. A new region is added to the cache unless it is larger than
-    // bytes_max; then cached regions that overlap the new region are dropped, and the least recently used regions until
+    // bytes_max. Adding a region drops the cached regions that overlap it, and the least recently used regions until
     // there is room. Errors: as Region::expose.
     [[nodiscard]] Result<Region> expose(Bytes memory, na::Access access);
     // Drops the regions that overlap this memory. Handles that expose() has returned stay valid, so the memory must

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects that a peer has stopped sending: during a transfer (bulk/src/transfer_deadline.cpp), and during pulls of
-// large arguments and results (rpc/src/large_values_stall.cpp).
+// Silence: detects that a peer has stopped sending during a transfer (bulk/src/transfer_deadline.cpp) or during the
+// pull of a large argument or result (rpc/src/large_values_stall.cpp).
 #pragma once
 
 #include <cstdint>

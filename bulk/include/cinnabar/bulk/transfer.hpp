@@ -66,7 +66,7 @@ struct TransferArgs {
     std::uint64_t bytes = 0;  // from the start of `local`; at most local.bytes()
     na::Addr peer;            // the other side; ignored if the descriptor is bound to an owner
     // Allows a descriptor that is bound to an owner. The sender of such a descriptor chooses the address that this
-    // process connects to. If false, the transfer ends with `permission`.
+    // process connects to. False: a transfer with such a descriptor ends with `permission`.
     bool follow_owner = false;
     // If the descriptor is bound to an owner: the owner's address, if the caller knows a better address than the
     // descriptor has, for instance of its own memory; otherwise empty.
@@ -93,8 +93,8 @@ class CINNABAR_API Transfer : public PoolSlot {
 
     // Valid after the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // Valid after the completion: whether the transfer timed out because nothing moved for stall_max, rather than by
-    // its deadline.
+    // Whether the transfer timed out because nothing moved for stall_max, rather than by its deadline. Valid after the
+    // completion.
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
     // The errno of a failed copy from or to far memory; otherwise 0.
     [[nodiscard]] int os_errno() const noexcept { return os_errno_; }
@@ -143,8 +143,7 @@ class CINNABAR_API Mover {
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
     // Cancels the transfer, which then completes once, with `canceled` or with the result that it would have had
-    // without the cancel. Waits for chunks that the transport cannot cancel before it completes. Any thread, before
-    // release.
+    // without the cancel. The completion waits for chunks that the transport cannot cancel. Any thread, before release.
     void cancel(Transfer& transfer) noexcept;
     // Like cancel(), but takes effect in the next progress(). Never takes ownership of the context, so the caller may
     // hold a lock that completions take.

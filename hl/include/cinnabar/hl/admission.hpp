@@ -33,8 +33,9 @@ struct AdmissionOptions {
     // The maximum number of places reserved at a time. One peer holds at most running_max / 2 places, or one place if
     // running_max is 1. A request that gets no place is told when to retry as well, but has no priority then.
     std::uint32_t places_max = 4096;
-    // How long a rejected request is told to wait before it retries: the estimated time until its turn, but at least
-    // pause_min and at most pause_max. The place of the request is reserved for twice that pause plus late_max.
+    // The minimum and maximum time that a rejected request is told to wait before it retries. The wait is the estimated
+    // time until the request's turn, within these limits. The request's place is reserved for twice the wait plus
+    // late_max.
     Microseconds pause_min{1'000};
     Microseconds pause_max{1'000'000};
     Microseconds late_max{100'000};
@@ -82,9 +83,9 @@ class CINNABAR_API Admission {
     std::shared_ptr<AdmissionCore> core_;
 };
 
-// Makes the `overloaded` error that a handler with a queue of its own returns. It tells the caller to retry after
-// `after` (at most an hour) and, if `place` is not 0, to claim that place (Request::place). The handler must not have
-// done anything yet.
+// Makes the `overloaded` error that a handler with a queue of its own returns. The error tells the caller to retry
+// after `after` (at most an hour) and, if `place` is not 0, to claim that place (Request::place). Requires: the handler
+// has done nothing yet.
 [[nodiscard]] CINNABAR_API Error come_again(Microseconds after, std::uint64_t place = 0);
 
 namespace detail {

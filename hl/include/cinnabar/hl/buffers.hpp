@@ -152,9 +152,10 @@ class CINNABAR_API Buffers {
     // All of these require mutex_ to be held.
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
-    // The size of the largest slab that may be made for this account; unlimited if the account is not that of a peer.
-    // The bytes of a slab are divided equally among the accounts that hold its buffers. After a new slab is made, a
-    // peer's total must not exceed what is then still free: memory in no slab, or in slabs without a buffer in use.
+    // Returns the size of the largest slab that may be made for this account; unlimited if the account is not a peer's.
+    // The bytes of a slab are divided equally among the accounts that hold buffers of the slab. After a new slab is
+    // made, a peer's total must not exceed the memory that is then still free: memory in no slab, and slabs without a
+    // buffer in use.
     [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
     [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
                                                                        const detail::BufferAccount& account);

@@ -59,16 +59,16 @@ struct TransferOptions {
     // If not null: the blocks of the remote memory to move, in order, instead of the range at `offset`
     // (bulk::TransferArgs). The list must live until the transfer has ended.
     const bulk::Blocks* blocks = nullptr;
-    // Called with the number of bytes moved so far, on the thread that drives progress: it must be short and must not
-    // block or throw. The function must live until the transfer has ended.
+    // Called with the number of bytes moved so far, on the thread that drives progress. The function must be short,
+    // must not block or throw, and must live until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
     // Allows a transfer from or to memory that a third party owns, not the caller: this side connects to the address
     // that the descriptor names. Set this only where untrusted peers cannot call, because the caller chooses that
     // address. False: such a transfer ends with `permission`.
     bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
-    // Receives the number of bytes moved, even if the transfer ends early: at least that many are in place. Must live
-    // until the transfer has ended. The error of a transfer that ended early contains it too.
+    // Receives the number of bytes moved, even if the transfer ends early; then more bytes may be in place, never
+    // fewer. Must live until the transfer has ended. The error of a transfer that ended early contains the number, too.
     std::uint64_t* moved = nullptr;
     // The next three options are for checked transfers, of host, file and device memory. Each chunk is compared after
     // it has arrived, and moved again if it is damaged. The transfer ends with bad_checksum if a chunk is damaged after
@@ -87,7 +87,7 @@ struct TransferOptions {
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 
-// A transfer. It starts when it is awaited and returns the number of bytes moved. Must not be destroyed in flight.
+// A transfer, which starts when it is awaited and returns the number of bytes moved. Must not be destroyed in flight.
 // invalid_argument: offset and bytes do not lie inside both memories. permission: the descriptor does not allow the
 // transfer. Other errors: see bulk::Mover::start.
 class CINNABAR_API TransferOp {
@@ -193,9 +193,9 @@ class Bulk : public rpc::Bulk {
         auto region = bulk::Region::expose(local, na::Access::write);
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
     }
-    // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers)
-    // and returns it as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors: those of
-    // Buffers::take and of pull.
+    // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers),
+    // and returns the buffer as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors:
+    // those of Buffers::take and of pull.
     template <typename T>
     [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,

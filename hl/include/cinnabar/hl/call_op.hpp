@@ -63,8 +63,8 @@ class CINNABAR_API CallOp {
 
     void* user = nullptr;  // free for the code that started it
 
-    // Call these two functions before the call is sent. claim_place: see rpc::Call::claim_place. bytes: the size of the
-    // arguments and of the lent memory.
+    // Claims a reserved place (rpc::Call::claim_place). Call claim_place() and bytes() before the call is sent. bytes()
+    // returns the size of the arguments and of the lent memory.
     void claim_place(std::uint64_t place) noexcept {
         if (call_) call_->claim_place(place);
     }
@@ -72,8 +72,9 @@ class CINNABAR_API CallOp {
     // For a call that has failed, after its outcome was taken.
     [[nodiscard]] CallEnd end_of() const noexcept;
 
-    // For co_await: resumes `awaiting` when the call has ended, on the executor of the task or, if it has none, on the
-    // loop. A coroutine whose executor is the loop must take the outcome as soon as it is resumed.
+    // For co_await: like start(), but resumes `awaiting` when the call has ended, on the executor of the task or, if
+    // the task has none, on the loop. A coroutine whose executor is the loop must take the outcome as soon as it is
+    // resumed.
     [[nodiscard]] bool start_for(const TaskContext* task, std::coroutine_handle<> awaiting) noexcept;
     [[nodiscard]] bool ready() const noexcept { return call_ == nullptr; }
 

@@ -25,8 +25,8 @@ struct CallOptions {
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;  // in addition to the enclosing task's; copied by Node::call
     rpc::ProviderId provider = 0;           // which of several services with the same RPCs
-    // Index of the context that makes the call. Unset: the context of the current loop thread or, on other threads, the
-    // first one. A call over an accepted connection always uses the context that has the connection.
+    // The index of the context that makes the call. Unset: the context of the current loop thread or, on other threads,
+    // the first context. A call over an accepted connection always uses the context that has the connection.
     std::optional<unsigned> context = {};
     // The trace and span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
     const TraceContext* trace = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Base of BasicCalls (calls.hpp). For g++ 12 only, it has overloads of `call` that take each argument by forwarding
-// reference and so see whether it is a temporary. They are chosen for contracts whose arguments own memory, so that a
-// call without temporaries may be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
+// CallsWritten: the base of BasicCalls (calls.hpp), with overloads of `call` for g++ 12, which take each argument by
+// forwarding reference and so see whether the argument is a temporary. g++ 12 chooses these overloads for contracts
+// whose arguments own memory, so that a call without temporaries may be awaited at once (call.hpp, MustBeNamed). Other
+// compilers never choose these overloads.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>

@@ -21,14 +21,14 @@ struct Histogram {
     [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
         return log_linear_bucket(took_us, bits);
     }
-    // Bucket i counts times from lower_edge_us(i) to below lower_edge_us(i + 1), in microseconds. For an index past the
-    // last bucket, returns the largest TimeUs, where the last bucket ends.
+    // Returns where a bucket begins, in microseconds: bucket i counts times from lower_edge_us(i) to below
+    // lower_edge_us(i + 1). For an index past the last bucket, returns the largest TimeUs, where the last bucket ends.
     [[nodiscard]] static constexpr TimeUs lower_edge_us(std::size_t bucket) noexcept {
         return bucket < buckets ? log_linear_from(bucket, bits) : ~TimeUs{0};
     }
     [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
-    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
-    // counted.
+    // Returns the upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing
+    // was counted.
     [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
 };
 

@@ -3,9 +3,9 @@
 // Thread-safe.
 //
 // By default a node has a progress thread, so callbacks, handlers and tasks run by themselves. With
-// NodeOptions::progress_thread = false it has none: the thread that waits (wait, sync_wait, Future::get, run) drives
-// the node. A call then needs no thread switch, but nothing happens while no thread waits. On a simulated network nodes
-// never have threads.
+// NodeOptions::progress_thread = false, a node has no thread: the thread that waits (wait, sync_wait, Future::get, run)
+// drives the node. A call then needs no thread switch, but nothing happens while no thread waits. On a simulated
+// network nodes never have threads.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -36,14 +36,14 @@ struct NodeOptions {
     unsigned contexts = 1;
     bool progress_thread = true;  // one per context; ignored on sim://, where the waiting thread drives all nodes
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
-    // Without rpc.policy (rpc/policy.hpp), everybody who can connect may call every RPC, so listen() logs a warning
-    // when it listens on all interfaces. Set this to silence the warning if the handlers check their callers, or if the
-    // network is trusted.
+    // Silences the warning that listen() logs when a node without rpc.policy (rpc/policy.hpp) listens on all
+    // interfaces, because everybody who can connect may then call every RPC. Set this if the handlers check their
+    // callers, or if the network is trusted.
     bool strangers_may_call = false;
     // Who may query the state of this node (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;
-    // One in this many calls of this node records where its time went (RpcCounts::parts), with the target's help.
-    // Rounded up to a power of two; 0: no call records where its time went.
+    // Of the calls of this node, one in this many is timed: the call records where its time went (RpcCounts::parts),
+    // with the target's help. Rounded up to a power of two; 0: no call is timed.
     std::uint32_t timed_one_in = 64;
     // Receives the spans of traces (trace.hpp); null: none are recorded. Several nodes may share one.
     std::shared_ptr<Tracer> tracer = {};

@@ -76,7 +76,7 @@ class CINNABAR_API NodeRef : public Calls {
     }
     // Allocates memory as a region: page-aligned, zeroed, freed with the last handle. If this node has the shm
     // transport, peers on this host map the memory and copy it with one memcpy or read it in place (Bulk::view). Each
-    // allocation then holds a file descriptor, so make few large ones. out_of_memory; invalid_argument: 0 bytes.
+    // allocation then holds a file descriptor, so make few large allocations. out_of_memory; invalid_argument: 0 bytes.
     [[nodiscard]] Result<bulk::Region> allocate(std::size_t bytes, na::Access access = na::Access::read_write) const;
     [[nodiscard]] Buffers& buffers() const;
     // pull and push transfer bytes outside of a request. `remote` must live until the transfer has ended. `peer`: the
@@ -103,7 +103,7 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
     // --- driving, from plain code
-    // Drives the node for `span` or until stop_running() is called. If the node has its own threads, it only blocks.
+    // Drives the node for `span` or until stop_running() is called; only blocks if the node has threads of its own.
     // would_deadlock: called on a loop or pool thread.
     Errc run_for(Microseconds span) const;
     // As run_for, without a time limit.
@@ -115,8 +115,9 @@ class CINNABAR_API NodeRef : public Calls {
     // Makes progress and runs callbacks once, without waiting. For programs with their own event loop.
     void poll() const noexcept;
 
-    // Waits until running calls and requests have ended. Once drain() is called, the node answers new requests with
-    // shutting_down and fails new calls with closed, also afterwards. timed_out: some still run after `span`.
+    // Stops the service, and waits until running calls and requests have ended. From now on, the node answers new
+    // requests with shutting_down and fails new calls with closed. timed_out: some calls or requests still run after
+    // `span`.
     [[nodiscard]] Errc drain(Microseconds span) const;
 
     [[nodiscard]] std::vector<RpcCounts> stats() const;

@@ -23,19 +23,19 @@ namespace cinnabar::hl {
 struct RemoteOptions {
     std::optional<Microseconds> deadline = {};  // as CallOptions::deadline
     const std::stop_token* stop = nullptr;      // as CallOptions::stop
-    // For a token received in a request. True: the operation calls the owner named by the token, at an address that the
-    // sender of the request chose. False: the operation calls the sender.
+    // Whether an operation with a token that was received in a request calls the owner that the token names, at an
+    // address that the sender of the request chose. False: the operation calls the sender.
     bool follow_owner = false;
     // Writes only: the value that the owner is given once the bytes are in place (Shared::on_notified). If there are
     // several owners, each is given the value once its own bytes are in place. too_large: the write does not fit into
     // one call per owner. A call has room for remote_parts_max parts, of remote_grants_max grants, and for 32,768 local
     // blocks that are not adjacent.
     std::optional<std::uint32_t> notify = {};
-    // Reads and writes of spans, parts, lists of blocks and plans: each chunk is compared after it has arrived, and
-    // moved again if it is damaged. The call ends with bad_checksum if a chunk is damaged after `again_max` chunks, or
-    // again_max_default if that is less, were moved again. All bytes move in bulk, however few. Neither side may change
-    // its memory during the call, or the memory looks damaged. no_such_rpc: the owner's version of this library is too
-    // old.
+    // For reads and writes of spans, parts, lists of blocks and plans: whether each chunk is compared after it has
+    // arrived, and moved again if it is damaged. The call ends with bad_checksum if a chunk is damaged after
+    // `again_max` chunks, or again_max_default if that is less, were moved again. All bytes move in bulk, however few.
+    // Neither side may change its memory during the call, or the memory looks damaged. no_such_rpc: the owner's version
+    // of this library is too old.
     //
     // A write sends a checksum for each 64 KiB, with which the owner compares the bytes. Damaged bytes never reach host
     // memory that the owner shares. unsupported: a write from a file or device memory of this side; a write of a list

@@ -40,8 +40,8 @@ struct RemoteSteps {
 };
 static_assert(std::is_trivially_destructible_v<RemoteSteps>);
 
-// Requires: the region has as many bytes as the token. Returns the number of bytes moved. Errors: those of the first
-// step that failed (remote.hpp); invalid_argument: steps of 0 bytes.
+// Reads or writes all bytes of the token. Requires: the region has as many bytes as the token. Returns the number of
+// bytes moved. Errors: those of the first step that failed (remote.hpp); invalid_argument: steps of 0 bytes.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> read_in_steps(NodeRef node, RemoteBytes from, bulk::Region into,
                                                                      RemoteSteps steps = {});
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> write_in_steps(NodeRef node, RemoteBytes to, bulk::Region from,

@@ -69,7 +69,7 @@ class RemoteBytes {
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
 
     // Returns a token for these bytes only. The seal still covers the whole grant, so anyone who gets this token can
-    // use the whole grant. Requires: the bytes lie inside this token's.
+    // use the whole grant. Requires: the bytes lie inside the bytes of this token.
     [[nodiscard]] RemoteBytes part(std::uint64_t offset, std::uint64_t bytes) const {
         CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
         RemoteBytes token(*this);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A side loop: one more loop of a node, with a context, a thread and connections of its own over the node's transports.
-// Calls and requests of the side loop wait neither for the node's handlers nor behind its transfers. It is for short
-// work that must not be late, such as the failure detection of a group. A node has at most one.
+// Calls and requests of the side loop wait neither for the node's handlers nor behind its transfers. A side loop is for
+// short work that must not be late, such as the failure detection of a group. A node has at most one side loop.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -38,8 +38,8 @@ struct TraceContext {
     friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-// The header "traceparent" of W3C's Trace Context: "00-", 32 digits for the trace, 16 for the span, and "-01", or "-00"
-// if it is not sampled. Empty for an empty context.
+// Returns the header "traceparent" of W3C's Trace Context: "00-", 32 digits for the trace, "-", 16 digits for the span,
+// and "-01", or "-00" if the trace is not sampled. Empty for an empty context.
 [[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
 // invalid_argument: the text is malformed, even if it is of a later version.
 [[nodiscard]] CINNABAR_API Result<TraceContext> parse_traceparent(std::string_view text);
@@ -70,8 +70,8 @@ class CINNABAR_API Tracer {
     virtual void ended(const Span& span) noexcept = 0;
 };
 
-// The trace of the handler that runs on this thread; empty if no handler runs. For plain functions; a coroutine that
-// has been suspended gets its trace from its Request.
+// Returns the trace of the handler that runs on this thread; empty if no handler runs. For plain functions; a coroutine
+// that has been suspended gets its trace from its Request.
 [[nodiscard]] CINNABAR_API TraceContext current_trace() noexcept;
 
 namespace detail {
