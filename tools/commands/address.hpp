@@ -34,11 +34,11 @@ struct RemotePath {
 // Whether the path means the contents of a folder ("folder/", ".") rather than the folder itself ("folder").
 [[nodiscard]] bool means_contents(std::string_view path);
 
-// Whether a server that listens at `uri` can be reached only from this machine: a loopback address in numbers,
-// "localhost", or a local transport that is not open to a group. bad_address: `uri` cannot be parsed.
+// Whether a server that listens at `uri` can be reached only from this machine: `uri` has a numeric loopback address or
+// "localhost", or is of a local transport that is not open to a group. bad_address: `uri` cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);
-// Whether the kernel lets only this user connect to `uri` (self, and shm without a group). Any user of the host can
-// connect to the loopback.
+// Whether the kernel lets only this user connect to `uri` (self, and shm without a group). False for the loopback, to
+// which any user of the host can connect.
 [[nodiscard]] bool admits_own_user_only(std::string_view uri);
 // Whether a connection to `uri` may go over the loopback of this host. Looks host names up, so it may block.
 [[nodiscard]] bool dials_loopback(std::string_view uri);

@@ -41,7 +41,7 @@ class TreeRemoval {
     // Lists the next folders, and adds what is in them.
     [[nodiscard]] hl::Task<void> list_some();
     void take(const std::shared_ptr<Found>& folder, const files::Listing& listing);
-    // Adds the folder itself, unless it failed, and then each folder above it of which everything has now been added.
+    // Adds the folder itself, unless it failed, and then each parent folder whose contents have now all been added.
     // Call close() when all that is in the folder has been added, or when the folder could not be listed (`failed`).
     void close(const Found& folder, bool failed);
     // Removes added entries, one full batch with each call; entries that do not fill a batch stay for the next time.

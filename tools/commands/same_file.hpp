@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a file that is named on the command line is on the other side already. Files of trees are compared by
-// listings (tree_plan.hpp).
+// Finds out whether the other side already has a file that is named on the command line. Files of trees are compared by
+// listings instead (tree_plan.hpp).
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -18,8 +18,8 @@ struct SameBy {
 };
 
 // Returns whether a file that may replace another file is compared with it first, as files of trees are. False: the
-// file is always transferred, because only the checksum with which the other file was saved could be compared, which
-// does not tell whether the other file is still undamaged.
+// file is always transferred. Only the checksum with which the other file was saved could be compared, and that
+// checksum does not tell whether the other file is still undamaged.
 [[nodiscard]] constexpr bool tells_before(const SameBy& how) noexcept { return how.preserved || how.by_content; }
 
 // Returns whether the local file that `open` opens is the same as the file `name` on the server. With `preserved`,

@@ -40,7 +40,7 @@ class TreePlan {
     // Lists the trees on the receiving side, and removes the errands for entries that are the same on that side: files
     // of equal size, time and mode, links with equal targets, and folders with nothing left to do. With `by_content`,
     // files of equal size and mode are compared by content instead of time, up to `jobs` at once. If an error ends the
-    // session, returns it and removes no errand.
+    // session, returns that error and removes no errand.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     struct ByContent {
         files::Client* session;

@@ -22,8 +22,8 @@ using cinnabar::group::Group;
 using cinnabar::group::GroupOptions;
 using cinnabar::group::View;
 
-// The values of join_time for Group::follow(), which retries until join_time is over, even if nobody listens. So the
-// first time is short; only after a timeout, because the member may be slow, a second attempt has the longer time.
+// How long Group::follow() tries to reach a member. The first attempt is short, because follow() retries until its time
+// is over, even if nobody listens. After a timeout, a second attempt has more time, because the member may be slow.
 constexpr Microseconds first_time{300'000};
 constexpr Microseconds answer_max{5'000'000};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bulk calls that `cinnabar perf group` measures. Before each call its memory is filled with a new pattern, and
-// after the call the memory of all receivers is compared; neither is timed.
+// after the call the memory of all receivers is compared; only the call is timed.
 #pragma once
 
 #include "perf/group_load.hpp"

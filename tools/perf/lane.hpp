@@ -4,8 +4,8 @@
 // is not measured. Each reply is compared byte by byte with the request. One thread.
 //
 // In an open loop, two latencies are recorded per call: from the call's planned start and from its sending. While the
-// server stalls, planned calls cannot be sent; only the latency from the planned start includes that wait (without it,
-// the figures would suffer from coordinated omission).
+// server stalls, planned calls cannot be sent; only the latency from the planned start includes that wait, and so is
+// free of coordinated omission.
 #pragma once
 
 #include "perf/clock.hpp"

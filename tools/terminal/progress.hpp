@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows the progress of many files: as a line on a terminal that is redrawn ten times a second, or by a callback once a
-// second.
+// Shows the progress of many files: on a terminal by a line, which is redrawn ten times a second; otherwise by a
+// callback once a second.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small HTTP server over libmicrohttpd: answers GET with the result of a function. Limits connections in all and per
-// address, and how long each may last.
+// A small HTTP server over libmicrohttpd: answers GET with the result of a function. Limits how many connections there
+// may be, in all and per address, and how long a connection may last.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

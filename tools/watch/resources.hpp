@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's pools, its memory, and where the time of its calls goes: rows made from a state, which all outputs share.
+// Rows that all outputs share, made from a state: the node's pools, its memory, and where the time of its calls goes.
 // Pure functions.
 #pragma once
 
