@@ -51,7 +51,7 @@ class RegionBody {
         for (const na::Segment& segment : segments_) ends_.push_back(end += segment.bytes);
     }
 
-    // Frees memory that a region allocated: through the provider, or by munmap if it is null.
+    // Frees memory that a region allocated: through the provider, or by munmap if the provider is null.
     static void give_back(void* memory, std::size_t bytes, na::Transport* provider) noexcept {
         if (provider) {
             provider->free_memory(memory, bytes);

@@ -192,7 +192,7 @@ class RemoteTransfer {
     // Call once. Returns the pieces as one region. invalid_argument: no pieces, or no such grant; too_large: too many.
     [[nodiscard]] Result<bulk::Region> begin(const std::vector<RemoteGrant>& grants,
                                              const std::vector<remote_calls::Piece>& pieces, na::Access access);
-    // Call once, instead of the above: the window of one grant. permission: a block lies outside of it.
+    // Call once, instead of the above: the window of one grant. permission: a block lies outside of the grant.
     [[nodiscard]] Result<bulk::Region> begin(const RemoteGrant& grant, const bulk::Blocks& blocks, na::Access access);
     // Whether all grants are still valid.
     [[nodiscard]] Errc check() const noexcept;

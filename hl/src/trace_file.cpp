@@ -230,7 +230,7 @@ void TraceFile::write_text() noexcept {
     text_->clear();
 }
 
-// Spans come in the order in which they ended, so few of them are out of place.
+// Sorts the spans by their beginnings. Spans come in the order in which they ended, so few are out of place.
 void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
     const auto before = [&](std::uint32_t left, std::uint32_t right) {
         const SpanRecord& one = spans[left];

@@ -56,7 +56,7 @@ class TreeRemoval {
     Manager& manager_;
     files::Client& session_;
     const std::string& top_;
-    // Those found last are listed first, so that only few folders are unfinished at once.
+    // Found folders. The folders found last are listed first, so that only few folders are unfinished at once.
     std::vector<std::shared_ptr<Found>> unlisted_;
     // Added entries: each folder comes after everything in it. They are removed in this order, one call after another.
     std::deque<std::string> added_;

@@ -54,7 +54,7 @@ class FetchedTree {
     [[nodiscard]] bool make_folder(const Report::File& file, const std::string& as,
                                    const files::Attributes& attributes);
     void add_link(const Report::File& file, const std::string& as, const files::Entry& entry);
-    // Empty: it does not exist.
+    // Empty: the entry does not exist.
     [[nodiscard]] std::optional<files::Entry> look(const std::string& as) const;
     void tell(const Report::File& file, const Result<void>& made);
 

@@ -16,7 +16,7 @@ namespace cinnabar::tools::group_files {
 
 [[nodiscard]] std::uint64_t weight_of(std::string_view server, std::string_view name) noexcept;
 
-// Indices into `servers`, the largest weight first. It does not depend on their order, unless two are equal.
+// Returns indices into `servers`, the largest weight first. The order of `servers` matters only if two are equal.
 [[nodiscard]] std::vector<std::size_t> placement_of(std::string_view name, std::span<const std::string> servers);
 
 }  // namespace cinnabar::tools::group_files

@@ -38,9 +38,9 @@ class Sessions {
     [[nodiscard]] hl::Task<void> open(const std::set<std::size_t>& wanted);
     [[nodiscard]] hl::Task<void> close();
 
-    // Null: the server is lost. Requires: it was opened.
+    // Null: the server is lost. Requires: the server's session was opened.
     [[nodiscard]] files::Client* client(std::size_t server) noexcept;
-    // Why the server is lost. Requires: it is lost.
+    // Why the server is lost. Requires: the server is lost.
     [[nodiscard]] const Error& why_lost(std::size_t server) const { return *sessions_[server].lost; }
     [[nodiscard]] std::vector<Server> those_not_lost() const;
     [[nodiscard]] std::optional<Error> first_lost() const;

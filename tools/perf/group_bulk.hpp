@@ -18,7 +18,7 @@ class BulkMemory {
   public:
     explicit BulkMemory(hl::NodeRef node) : node_(std::move(node)) {}
 
-    // The first `bytes` of it. Errors: NodeRef::allocate.
+    // Returns the first `bytes` of the memory. Errors: as NodeRef::allocate.
     [[nodiscard]] Result<bulk::Region> first(std::uint64_t bytes);
 
   private:

@@ -63,7 +63,7 @@ struct FailureRow {
     std::string_view error;
     std::uint64_t calls = 0;
 };
-// The most frequent ones first.
+// Returns the rows, the most frequent failures first.
 [[nodiscard]] std::vector<FailureRow> failure_rows(const State& state);
 
 // The calls in progress that are in the same phase.
@@ -74,7 +74,7 @@ struct UnderWay {
     std::uint64_t calls = 0;
     std::uint64_t oldest_us = 0;  // 0: not known
 };
-// Those with the oldest call first.
+// Returns the rows, the row with the oldest call first.
 [[nodiscard]] std::vector<UnderWay> under_way(const State& state);
 
 }  // namespace cinnabar::tools::watch

@@ -118,7 +118,7 @@ struct RecentLine {
     std::string module;
     std::string text;  // its first 255 bytes; without the fields
 };
-// The last 32 of them, oldest first. A line that is logged while another thread is using the list is not kept.
+// Returns the last 32 such lines, oldest first. A line that is logged while another thread uses the list is not kept.
 [[nodiscard]] CINNABAR_API std::vector<RecentLine> recent_log();
 
 // Queues a line, including its newline, for stderr, as the default sink does. Never blocks: a background thread, which

@@ -22,7 +22,7 @@ struct CallEnding {
     std::string rpc;        // its name
     na::Addr peer;          // its target
     std::string transport;  // the scheme of the transport in use
-    // In which phase it was, and how long it had waited for the connection, then to be sent, then for the answer.
+    // The phase in which the call ended, and how long it had waited for the connection, to be sent, and for the answer.
     rpc::CallWaits waits;
     CallPhase longest = CallPhase::unknown;  // the phase that took most of the time; the error's advice is for it
     TimeUs took_us = 0;                      // all of it, in microseconds

@@ -120,7 +120,7 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept;
-    // Makes it a call of this trace.
+    // Makes the call a part of this trace.
     void join(const TraceContext& trace) noexcept;
     // Whether the call belongs to a trace before it begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;

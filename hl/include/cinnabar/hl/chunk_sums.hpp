@@ -45,7 +45,7 @@ class CINNABAR_API ChunkSums {
     [[nodiscard]] std::uint64_t chunks() const noexcept { return sums_.size(); }
     // Requires: there is such a chunk.
     [[nodiscard]] std::uint32_t sum(std::uint64_t chunk) const noexcept;
-    // Those of `count` chunks from `first` on. Requires: there are such chunks.
+    // Returns the checksums of `count` chunks from `first` on. Requires: there are such chunks.
     [[nodiscard]] ChunkSums part(std::uint64_t first, std::uint64_t count) const;
     // Whether `content` has the checksum of that chunk. Requires: there is such a chunk; the content is not far.
     [[nodiscard]] bool matches(std::uint64_t chunk, const bulk::Region& content) const noexcept;

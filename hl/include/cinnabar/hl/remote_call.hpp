@@ -82,7 +82,7 @@ struct RemoteMade {
     bool not_followed = false;     // the token names an owner, but the sender is called (follow_owner)
 };
 
-// Whether a read or write of that many bytes travels inside its call. Otherwise the local memory is lent to it.
+// Whether a read or write of `bytes` travels inside its call. False: the call lends the local memory.
 [[nodiscard]] inline bool is_inline(const RemoteBytes& token, std::size_t bytes) noexcept {
     return bytes <= remote_inline_bytes_max && !token.is_far();
 }

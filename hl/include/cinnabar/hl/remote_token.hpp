@@ -55,7 +55,7 @@ class RemoteBytes {
         constexpr auto all = static_cast<std::uint8_t>(na::Access::read_write);
         return static_cast<na::Access>(static_cast<std::uint8_t>(grant_.access) & all);
     }
-    // Whether it names a file or the memory of a device, which is read and written by spans, lists and plans only.
+    // Whether the token names a file or device memory, which only spans, lists and plans read and write.
     [[nodiscard]] bool is_far() const noexcept {
         return (static_cast<std::uint8_t>(grant_.access) & remote_far_bit) != 0;
     }

@@ -97,7 +97,7 @@ class Request {
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
     // True once nobody waits for the answer.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
-    // Calls that this handler makes inherit it. Pass it to other libraries with to_traceparent().
+    // The trace, which calls of this handler inherit. Pass it to other libraries with to_traceparent().
     [[nodiscard]] TraceContext trace() const noexcept { return state_->trace(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
 

@@ -35,7 +35,7 @@ struct RemoteNotice {
     na::Addr from;
 };
 
-// Whether a token is valid for the current version of the contents only, or also after they are renewed.
+// Whether a token is valid for the current version of the contents only, or also after the contents are renewed.
 enum class Names : std::uint8_t { this_version, any_version };
 
 class CINNABAR_API SharedBytes {
@@ -107,7 +107,7 @@ class Shared : public SharedBytes {
 
     [[nodiscard]] std::uint64_t size() const noexcept { return bytes() / sizeof(T); }
     [[nodiscard]] RemoteSpan<T> span(Names names = Names::this_version) const { return RemoteSpan<T>(token(names)); }
-    // A token for some elements only, or with less access. Requires: they lie inside.
+    // Returns a token for some elements only, or with less access. Requires: the elements lie inside the memory.
     [[nodiscard]] RemoteSpan<T> span(std::uint64_t first, std::uint64_t count, na::Access access,
                                      Names names = Names::this_version) const {
         CINNABAR_ASSERT(first <= size() && count <= size() - first);  // before the products can wrap around

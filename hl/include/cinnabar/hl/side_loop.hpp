@@ -11,7 +11,7 @@
 
 namespace cinnabar::hl {
 
-// Peers reach the side loop of a process by address.with_context(side_context). `unreachable`: it has none.
+// Peers reach the side loop of a process by address.with_context(side_context). `unreachable`: there is no side loop.
 inline constexpr na::ContextId side_context = na::side_context;
 
 // Returns the side loop of this node as a node of its own: RPCs served by the side loop cannot be called through this

@@ -29,7 +29,7 @@ class CINNABAR_API StopScope {
     StopScope() = default;
     // A child of `parent`, which must outlive it.
     explicit StopScope(StopScope* parent) noexcept;
-    // Requires: no node is left in it.
+    // Requires: no node is left in the scope.
     ~StopScope();
     StopScope(const StopScope&) = delete;
     StopScope& operator=(const StopScope&) = delete;

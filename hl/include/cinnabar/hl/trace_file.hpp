@@ -27,7 +27,7 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     [[nodiscard]] static Result<std::shared_ptr<TraceFile>> make(const std::string& path,
                                                                  SpanExporterOptions options = {},
                                                                  TimeSource& clock = steady_clock());
-    // Requires: no node uses it any more.
+    // Requires: no node uses the TraceFile any more.
     ~TraceFile() override;
 
     // The errno of a failed write; 0: none failed. dropped() counts the spans that could not be written.

@@ -21,7 +21,7 @@ namespace cinnabar::hl {
 class CINNABAR_API Waiter final : public Executor {
   public:
     Waiter() noexcept;
-    // Requires: nothing is posted to it any more.
+    // Requires: nothing is posted to the Waiter any more.
     ~Waiter();
 
     // False on a loop or a pool thread, and inside a task: blocking there would be `would_deadlock`.
@@ -41,7 +41,7 @@ class CINNABAR_API Waiter final : public Executor {
     // the loops that the waiter drives. Microseconds::max() means for ever.
     [[nodiscard]] bool wait_for(Microseconds span) noexcept;
 
-    // Wakes the waiter because another thread stopped driving a loop, which it may take over. Any thread.
+    // Wakes the waiter, which may take over a loop that another thread has stopped driving. Any thread.
     void kick() noexcept;
 
   private:
