@@ -58,9 +58,9 @@ class Loop final : public Executor {
     // loops of that clock (shared_clock.hpp).
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
-    // If the loop's thread has been in the same run_completions() since the last help_if_stuck(), makes progress and
-    // runs urgent handlers (rpc::Handler::urgent) in place of the thread. Only StuckWatch calls this. True: the loop is
-    // stuck.
+    // Makes progress and runs urgent handlers (rpc::Handler::urgent) in place of the loop's thread, if the loop is
+    // stuck: its thread has been in the same run_completions() since the last help_if_stuck(). True: the loop is stuck.
+    // Only StuckWatch calls this.
     [[nodiscard]] bool help_if_stuck() noexcept;
 
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.

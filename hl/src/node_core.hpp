@@ -51,9 +51,9 @@ class NodeCore {
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
     [[nodiscard]] RemoteTable& remote_table() noexcept { return *remote_table_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
-    // If `to` is a connection, returns the loop that has the connection, since no other loop can reach it. Otherwise
-    // returns the loop with index `wanted`; if `wanted` is unset, the loop that runs on this thread, else the first
-    // loop.
+    // Returns the loop for a call to `to`. If `to` is a connection, that is the loop that has the connection, since no
+    // other loop can reach it. Otherwise it is the loop with index `wanted`; if `wanted` is unset, the loop that runs
+    // on this thread, else the first loop.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept;
     [[nodiscard]] Loop& pick_loop() const noexcept { return pick_loop({}, {}); }
     // The clock of a simulated network, whose nodes have no threads; otherwise null.

@@ -15,12 +15,12 @@
 
 namespace cinnabar::tools {
 
-// For `cinnabar save`: removes in the folders on the server, over a session of its own. Redials a lost server, as for
-// files.
+// Removes extraneous entries in the folders on the server, for `cinnabar save`, over a session of its own. Redials a
+// lost server, as for files.
 void delete_there(const std::string& server, const SaveOptions& options, const SourceNames& names, Report& report,
                   ProgressBar& bar, const Interrupt& interrupt);
 
-// For `cinnabar fetch`: removes in the folders below `into`; null: a dry run without a target folder.
+// Removes extraneous entries below `into`, for `cinnabar fetch`; null: a dry run without a target folder.
 void delete_here(const files::Root* into, const FetchOptions& options, const SourceNames& names, Report& report,
                  const Interrupt& interrupt);
 

@@ -31,8 +31,8 @@ struct Wanted {
 
 class FetchedTree {
   public:
-    // `into`: null for a dry run without a target folder. The references must outlive this object. After `stop`,
-    // nothing more is made.
+    // Makes nothing yet. `into`: the target folder; null for a dry run without one. The references must outlive the
+    // FetchedTree. After `stop`, nothing more is made.
     FetchedTree(const FetchOptions& options, const files::Root* into, Report& report, std::stop_token stop = {})
         : options_(options), into_(into), report_(report), stop_(std::move(stop)) {}
 

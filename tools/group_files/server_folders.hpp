@@ -25,7 +25,7 @@ class ServerFolders {
     // Makes the folders of the trees that contain `name`, and `name` itself if it is a folder of a tree. Errors: those
     // of files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
-    // As make() for each name, but makes many folders of one depth in one call. Returns a result for each name, in
+    // Like make() for each name, but makes many folders of one depth in one call. Returns a result for each name, in
     // order. `names` must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<void>>> make_all(std::size_t server, files::Client& client,
                                                                const std::vector<std::string>& names);

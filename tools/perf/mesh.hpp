@@ -28,8 +28,9 @@ struct MeshPlan {
     std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
     na::TlsOptions tls;                // for tcps, ofis and verbss
-    // If set, servers make transfers instead of calls: one server asks, and the other server transfers. pull: the other
-    // server reads the memory of the asking server; push: the other server writes to that memory.
+    // The direction of the transfers that servers make instead of calls; unset: calls. One server asks, and the other
+    // server transfers. pull: the other server reads the memory of the asking server; push: the other server writes to
+    // that memory.
     std::optional<Direction> bulk = {};
 };
 

@@ -20,9 +20,9 @@ struct OwnerMove {
     ConstBytes key;                         // of the lender (far_lender.hpp)
     std::uint64_t offset = 0;               // in the lent memory
     Region window;                          // local memory, lent to the owner during the move; not far
-    // If not null, used instead of the window: a handle of local memory, which the owner opens during the move. The
-    // handle is given only to a peer of the same user. The move ends with `unsupported` if the peer is of another user,
-    // or cannot open the handle.
+    // A handle of local memory, which the owner opens during the move and uses instead of the window; null: the window
+    // is used. The handle is given only to a peer of the same user. The move ends with `unsupported` if the peer is of
+    // another user, or cannot open the handle.
     const IpcHandle* shown = nullptr;
     std::uint64_t bytes = 0;  // size of the memory that `shown` refers to
     TimeUs deadline = time_never;

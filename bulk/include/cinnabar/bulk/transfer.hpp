@@ -52,15 +52,14 @@ struct TransferArgs {
     Direction direction = Direction::pull;
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
-    // If not null, used instead of `remote`: a handle of device memory that the peer `connected`, which runs as the
-    // same user, gave to this process. The device copies the memory, in one piece as far as budgets allow. unsupported:
-    // this side cannot open the handle, or `local` is not entirely memory of such a device. Must live until the
-    // completion.
+    // A handle of device memory, used instead of `remote`; null: `remote` is used. The peer `connected`, which runs as
+    // the same user, gave the handle to this process. The device copies the memory, in one piece as far as budgets
+    // allow. unsupported: this side cannot open the handle, or `local` is not entirely memory of such a device. Must
+    // live until the completion.
     const IpcHandle* shown = nullptr;
     std::uint64_t remote_offset = 0;
-    // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each
-    // contiguous piece takes at least one operation. Must live until the completion. A push needs blocks that do not
-    // overlap.
+    // The blocks of the remote memory to move, in order; null: the range at remote_offset is moved. Each contiguous
+    // piece takes at least one operation. Must live until the completion. A push needs blocks that do not overlap.
     const Blocks* remote_blocks = nullptr;
     Region local;             // the transfer keeps a handle; a pull needs Access::write
     std::uint64_t bytes = 0;  // from the start of `local`; at most local.bytes()

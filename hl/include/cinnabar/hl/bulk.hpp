@@ -56,8 +56,8 @@ struct TransferOptions {
     // How long nothing may move while chunks are in flight; after that time, or up to a quarter more, the transfer ends
     // with timed_out. 0: for ever. Unset: rpc::Options::bulk.stall_max.
     std::optional<Microseconds> stall = {};
-    // If not null: the blocks of the remote memory to move, in order, instead of the range at `offset`
-    // (bulk::TransferArgs). The list must live until the transfer has ended.
+    // The blocks of the remote memory to move, in order (bulk::TransferArgs); null: the range at `offset` is moved. The
+    // list must live until the transfer has ended.
     const bulk::Blocks* blocks = nullptr;
     // Called with the number of bytes moved so far, on the thread that drives progress. The function must be short,
     // must not block or throw, and must live until the transfer has ended.
@@ -80,8 +80,8 @@ struct TransferOptions {
     // compared. The checksums also say how many bytes are moved, and must live until the transfer has ended. Local far
     // memory is read back to be compared, so its region must be read_write (permission).
     const ChunkSums* sums = nullptr;
-    // For a push: each chunk of 1 MiB is pulled back and compared, which doubles the traffic. permission: the memory
-    // was lent for writing only. Neither side may change its memory during the transfer.
+    // For a push: whether each chunk of 1 MiB is pulled back and compared, which doubles the traffic. permission: the
+    // memory was lent for writing only. Neither side may change its memory during the transfer.
     bool read_back = false;
     std::uint32_t again_max = again_max_default;
 };

@@ -141,8 +141,8 @@ class CINNABAR_API CallOp {
     StopScope* scope_ = nullptr;
     StopNode stop_node_;
     std::optional<std::stop_callback<CancelCall>> stop_callback_;
-    // If the call can be stopped, start() and the completion may run on two threads at the same time. Each increments
-    // this counter; the second to do so calls end().
+    // How many of start() and the completion are done. If the call can be stopped, these two may run on two threads at
+    // the same time; the second to increment the count calls end().
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;

@@ -64,8 +64,8 @@ class CINNABAR_API TransferPlan {
     [[nodiscard]] std::uint64_t remote_blocks() const noexcept { return remote_.bytes() / block_bytes_; }
     [[nodiscard]] std::uint64_t local_blocks() const noexcept { return local_.bytes() / block_bytes_; }
 
-    // For each i, read copies block remote[i] to block local[i], and write does the opposite. Returns the number of
-    // bytes moved. Makes one call, or several calls at once if the local blocks are more pieces than a region can have.
+    // read copies block remote[i] to block local[i], for each i; write does the opposite. Returns the number of bytes
+    // moved. Makes one call, or several calls at once if the local blocks are more pieces than a region can have.
     // invalid_argument: the lists differ in length, or a number is out of range.
     [[nodiscard]] RemoteMany read(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
