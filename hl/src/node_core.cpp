@@ -75,8 +75,8 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
     na::TransportOptions options = options_.transport;
     options.listen = purpose == Purpose::listen;
     options.contexts_max = std::max(options.contexts_max, options_.contexts + 1);  // 1: a side loop
-    // Connections are distributed over the contexts only if all loops have progress threads. Without these, a thread
-    // that waits for a single loop may drive the node, and the other loops would not answer.
+    // By default, connections are distributed over several contexts only if their loops have progress threads. Without
+    // such threads, the node may be driven by a thread that waits for a single loop.
     options.spread = options.spread || (options_.contexts > 1 && options_.progress_thread);
     bool needs_self = true;
     bool warned = options_.strangers_may_call || options_.rpc.policy || purpose != Purpose::listen;
