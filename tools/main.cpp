@@ -457,9 +457,9 @@ void add_info(CLI::App& app, InfoOptions& options, Run& run) {
     command.callback([&] { run = [&] { return run_info(options); }; });
 }
 
-// CLI11 treats a positional argument in brackets as a list and splits it at commas, but `[a,b]` is a valid file name.
-// Prefixing "./" keeps the same path and avoids this. Values of options are not changed. Returns the words in reverse,
-// as CLI11 expects.
+// Returns the words of the command line in reverse, as CLI11 expects, with "./" in front of each positional argument in
+// brackets. CLI11 would take such an argument for a list and split it at commas, but `[a,b]` is a valid file name.
+// Values of options are not changed.
 std::vector<std::string> words_for(const CLI::App* command, int count, char** words) {
     std::vector<std::string> result;
     bool is_value = false;

@@ -26,9 +26,9 @@ std::uint32_t by_table(ConstBytes bytes, std::uint32_t sum) noexcept {
 }
 
 #if defined(__x86_64__)
-// The instruction has a latency of three cycles and a throughput of one per cycle, so three lanes of this size are
-// summed at once. Long lanes are whole pages, so that the processor prefetches them; this halves the time for memory
-// that is not in a cache.
+// The size of the three lanes that are summed at once, because the crc32 instruction has a latency of three cycles and
+// a throughput of one per cycle. Long lanes are whole pages, so that the processor prefetches the lanes; this halves
+// the time for memory that is not in a cache.
 constexpr std::size_t long_lane_bytes = 8192;
 constexpr std::size_t short_lane_bytes = 1024;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The levels of modules that have one of their own, and the level of all other modules. Thread-safe; readers take no
-// lock. Once a module has an entry, it keeps that entry.
+// The levels of modules that have a level of their own, and the level of all other modules. Thread-safe; readers take
+// no lock. Once a module has an entry, the module keeps that entry.
 #pragma once
 
 #include <cinnabar/base/log.hpp>

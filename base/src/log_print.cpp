@@ -29,8 +29,8 @@ class Pieces {
         used_ += piece.size();
         return true;
     }
-    // Like put(), but skips the piece if there is no room for it and for `more` bytes after it. Later pieces may still
-    // be appended.
+    // Like put(), but skips the piece if there is no room for the piece and `more` bytes after it. Later pieces may
+    // still be appended.
     void put_whole(std::string_view piece, std::size_t more) noexcept {
         if (!full_ && piece.size() + more <= end_ - used_) put(piece);
     }

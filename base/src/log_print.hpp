@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats a log line for stderr into a buffer of the caller. The functions always end the line with a newline, and
-// truncate its text between two characters if it does not fit. Text from a peer cannot forge another line or contain
-// terminal control codes.
+// Formats a log line for stderr into a buffer of the caller. The functions always end the line with a newline. Text
+// that does not fit is truncated between two characters. Text from a peer cannot forge another line or contain terminal
+// control codes.
 #pragma once
 
 #include <cinnabar/base/log.hpp>

@@ -8,8 +8,8 @@
 
 namespace cinnabar::detail {
 
-// Formats the line, keeps it for recent_log(), and passes it to the sink. `left_out`: the number of lines that the
-// LogLimit has dropped since the last line that it admitted; 0 for log().
+// Formats the line, keeps it for recent_log(), and passes it to the sink. `left_out`: how many lines the LogLimit has
+// dropped since it last admitted a line; 0 for log().
 void tell_log_sink(LogLevel level, LogModule module, std::initializer_list<LogField> fields, std::uint64_t left_out,
                    const char* format, std::va_list arguments) noexcept;
 

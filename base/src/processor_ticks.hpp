@@ -11,8 +11,8 @@ namespace cinnabar {
 struct ProcessorTicks {
     static std::uint64_t ticks() noexcept { return __builtin_ia32_rdtsc(); }
     static std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
-    // Whether the counter can serve as a clock: it ticks evenly, never stops, is the same on all processors, may be
-    // read by this process, and is used by Linux as its clock.
+    // Whether the counter can serve as a clock: the counter ticks evenly, never stops, is the same on all processors,
+    // may be read by this process, and is used by Linux as its own clock.
     static bool usable() noexcept;
     static void pause() noexcept { __builtin_ia32_pause(); }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stderr may be a pipe that no process reads, so writing to it may block. Lines are therefore queued in a ring and
-// written by a background thread. Setting O_NONBLOCK instead would affect every process that shares stderr.
+// Lines for stderr are queued in a ring and written by a background thread, because stderr may be a pipe that no
+// process reads, so that writing may block. Setting O_NONBLOCK instead would affect every process that shares stderr.
 #include "log_print.hpp"
 
 #include <cinnabar/base/background.hpp>
@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint64_t lines_max = 256;
 constexpr Microseconds exit_limit{200'000};
 
-// A lock-free ring with many producers and one consumer. It is zero-initialised and never destroyed, because lines may
-// be logged before main() starts and after it returns.
+// A lock-free ring with many producers and one consumer. The ring is zero-initialised and never destroyed, because
+// lines may be logged before main() starts and after main() returns.
 class StderrQueue {
   public:
     void push(std::string_view line) noexcept;

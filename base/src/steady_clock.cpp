@@ -21,8 +21,8 @@ std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 class SteadyClock final : public TimeSource {
   public:
     TimeUs now_us() noexcept override { return monotonic_ns() / 1'000u; }
-    // The result must never be later than that of now_us(), which may be up to 2 us behind CLOCK_MONOTONIC. So 2 us are
-    // subtracted.
+    // Subtracts 2 us, because the result must never be later than now_us(), which may be up to 2 us behind
+    // CLOCK_MONOTONIC.
     TimeUs coarse_us() noexcept override { return clock_ns(CLOCK_MONOTONIC_COARSE) / 1'000u - 2; }
 };
 

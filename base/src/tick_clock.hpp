@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock that is read from a processor counter with a constant rate, at half the cost of CLOCK_MONOTONIC. It reads
-// CLOCK_MONOTONIC every 10 ms and interpolates linearly in between. It never goes back on a thread, and is within a
-// microsecond of CLOCK_MONOTONIC. If the counter jumps, for example when a virtual machine is migrated, the clock is at
-// most 10 ms ahead until CLOCK_MONOTONIC has caught up. Decision 0095.
+// A clock that is read from a processor counter with a constant rate, at half the cost of CLOCK_MONOTONIC. The clock
+// reads CLOCK_MONOTONIC every 10 ms and interpolates linearly in between. The clock never goes back on a thread, and is
+// within a microsecond of CLOCK_MONOTONIC. If the counter jumps, for example when a virtual machine is migrated, the
+// clock is at most 10 ms ahead until CLOCK_MONOTONIC has caught up. Decision 0095.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace cinnabar {
 
-// Any thread; one thread delays another by at most some microseconds. Source has static functions: ticks(),
-// monotonic_ns(), usable(), which returns whether the counter is suitable, and pause().
+// The clock over one counter. Source has static functions: ticks(), monotonic_ns(), usable(), which returns whether the
+// counter is suitable, and pause(). Any thread; one thread delays another by at most some microseconds.
 template <typename Source>
 class TickClock {
   public:
@@ -68,8 +68,9 @@ class TickClock {
         }
     };
 
-    // The two lines are written in turn, so that readers do not use the one that is being written. now_ns() has no loop
-    // around this function, because compilers would compute the address of each field before the loop.
+    // Reads the line that the version names. The two lines are written in turn, so that readers do not use the line
+    // that is being written. now_ns() has no loop around position(), because compilers would compute the address of
+    // each field before the loop.
     [[nodiscard]] [[gnu::always_inline]] Position position() const noexcept {
         const std::uint32_t version = version_.load(std::memory_order_acquire);
         const Line& line = lines_[version % 2];

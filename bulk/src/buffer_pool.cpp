@@ -55,8 +55,9 @@ struct BufferPoolShared {
     const std::uint32_t count;
     const std::size_t buffer_bytes;
     const std::size_t stride;  // rounded up to whole pages
-    // SlotPool rounds its limit up to whole blocks, so the count `free` limits it to the number of buffers. The slot
-    // freed last is reused first, so slots with higher indices are never reached.
+    // One slot for each buffer. SlotPool rounds its limit up to whole blocks, so the count `free` limits the slots in
+    // use to the number of buffers. The slot freed last is reused first, so the extra slots, which have higher indices,
+    // are never reached.
     SlotPool<PoolSlot> slots;
     std::atomic<std::uint32_t> free;
     // Buffers that were returned while a peer may still access them.

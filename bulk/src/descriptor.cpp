@@ -283,8 +283,8 @@ Errc forward(const RemoteRegion& remote, ByteWriter& writer) noexcept {
     }
     const bool bound = !remote.home_.empty();
     if (bound) {
-        // The address becomes the owner in the new descriptor, and the receiver of that descriptor checks it. It must
-        // be one that can be dialled, or the third party could not connect to it.
+        // The address becomes the owner in the new descriptor, and the third party that receives the descriptor checks
+        // the address. The address must be one that can be dialled, or the third party could not connect to the owner.
         ByteReader reader(remote.home_);
         const auto owner = na::Addr::decode(reader);
         if (!owner || !owner->listens() || reader.left() != 0) return Errc::protocol;

@@ -14,8 +14,8 @@ namespace cinnabar::bulk {
 
 class DriverLibrary {
   public:
-    // Opens whichever of these libraries the program has already loaded, else the first that can be opened. If none can
-    // be opened, why() returns the loader's message about the first name.
+    // Opens the first of these libraries that the program has already loaded, else the first library that can be
+    // opened. If no library can be opened, why() returns the loader's message about the first name.
     explicit DriverLibrary(std::span<const char* const> names) {
         for (const char* name : names) {
             loaded_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

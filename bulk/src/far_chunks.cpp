@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chunks of far memory. A chunk holds a staging buffer from beginning to end. A push loads the buffer from the far
-// memory, then posts it; a pull gets into the buffer, then stores it. The completion waits for each copy that has
-// started, even if the transfer failed, so nothing is read or written after it.
+// memory, then posts the buffer; a pull receives into the buffer, then stores it to the far memory. The completion
+// waits for each copy that has started, even if the transfer failed, so nothing is read or written after the
+// completion.
 #include "far_chunks.hpp"
 
 #include "mover.hpp"

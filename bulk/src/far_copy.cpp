@@ -67,8 +67,8 @@ FarEnd FarCopy::copy() noexcept {
     return into_region ? region->store(offset, buffer->bytes(bytes)) : region->load(offset, buffer->bytes(bytes));
 }
 
-// unsupported: nothing was loaded, because the range is not part of one file, or the buffer has no pipe, or the file
-// cannot be spliced into a pipe.
+// Loads the range into the buffer's pipe. unsupported: nothing was loaded, because the range is not part of one file,
+// or the buffer has no pipe, or the file cannot be spliced into a pipe.
 FarEnd FarCopy::load_into_pipe() const noexcept {
     const FarSegment segment = far_segment_of(*region, offset, bytes);
     const auto* const file = dynamic_cast<const FileMemory*>(segment.memory.get());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A copy between a range of a far region and host memory, or memory of another process, on the threads of the far
-// memory. When it has ended, it submits `done` to the context. Embedded in the operation that waits for it; must not
-// move while in progress.
+// memory. When the copy has ended, it submits `done` to the context. A FarCopy is embedded in the operation that waits
+// for it, and must not move while in progress.
 #pragma once
 
 #include "far_staging.hpp"
@@ -42,8 +42,8 @@ struct FarCopy {
     FarBuffer* buffer = nullptr;     // or, if null, one of the following:
     ConstBytes from;                 // only with into_region
     const Blocks* blocks = nullptr;  // if not null: the blocks of `from` to copy, in order
-    // Two uses for device memory. `shown`: the handle of another process's memory to copy. `to_show`: receives a handle
-    // of the range, and nothing is copied.
+    // For device memory only; null for other copies. `shown`: the handle of another process's memory to copy from or
+    // to. `to_show`: receives a handle of the range, and nothing is copied.
     const IpcHandle* shown = nullptr;
     IpcHandle* to_show = nullptr;
     bool into_region = false;
@@ -54,7 +54,7 @@ struct FarCopy {
 
     // Owner only.
     void begin(FarCopies& copies) noexcept;
-    // Cancels the copy: if it has not started, it is skipped and ends with `canceled`; a copy by a device also stops
+    // Cancels the copy: a copy that has not started is skipped and ends with `canceled`; a copy by a device also stops
     // between two pieces. Any thread.
     void drop() noexcept { dropped_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool under_way() const noexcept { return copies_ != nullptr; }

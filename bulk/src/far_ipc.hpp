@@ -15,9 +15,9 @@ inline constexpr std::uint64_t ipc_piece_bytes = std::uint64_t{1} << 30;
 // The device memory that contains the whole range, with its offset there; null memory: none contains it.
 [[nodiscard]] FarSegment device_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
-// Opens the memory, copies, and closes it again in any case. May block, so it runs on the threads of the memory.
-// canceled: `dropped` was set. unsupported: nothing was copied, and staging buffers can be used instead. Other errors:
-// those of FarMemory::open_ipc(), load_into() and store_from().
+// Opens the memory that the handle names, copies, and closes that memory again in any case. May block, so it runs on
+// the threads of the far memory. canceled: `dropped` was set. unsupported: nothing was copied, and staging buffers can
+// be used instead. Other errors: those of FarMemory::open_ipc(), load_into() and store_from().
 [[nodiscard]] FarEnd copy_by_handle(const Region& region, std::uint64_t offset, std::uint64_t bytes,
                                     const IpcHandle& handle, bool into_region,
                                     const std::atomic<bool>& dropped) noexcept;

@@ -11,8 +11,8 @@
 
 namespace cinnabar::bulk {
 
-// Calls f(segment index, offset in it, bytes done before, bytes) for each segment that [offset, offset + bytes) of the
-// whole region touches, in order, until one call fails.
+// Calls f(segment index, offset in the segment, bytes done before, bytes) for each segment that [offset, offset +
+// bytes) of the whole region touches, in order, until one call fails.
 template <typename F>
 FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
     const auto ends = region.segment_ends();
@@ -30,8 +30,8 @@ FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t by
 // Appends the segments behind this region. May throw std::bad_alloc.
 void append_far_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far);
 
-// The segment of far memory that contains [offset, offset + bytes) of the slice, with the offset there. Its memory is
-// null if no single segment contains the range.
+// Returns the segment of far memory that contains [offset, offset + bytes) of the slice, with the offset of the range
+// in that memory. FarSegment::memory is null if no single segment contains the range.
 [[nodiscard]] FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 }  // namespace cinnabar::bulk

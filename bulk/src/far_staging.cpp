@@ -36,9 +36,9 @@ FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noe
     }
 }
 
-// Keeps the buffer for reuse, or frees it if there are more than the fixed number, or if it is in quarantine, in which
-// case the Lend keeps its memory until the peer can no longer access it. Bytes that a failed operation left in a pipe
-// are discarded with the pipe.
+// Keeps the buffer for reuse, or frees it if there are more buffers than the fixed number, or if the buffer is in
+// quarantine. The memory of a buffer in quarantine is kept by the Lend until the peer can no longer access it. Bytes
+// that a failed operation left in a pipe are discarded with the pipe.
 void FarStaging::give(FarBuffer& buffer) noexcept {
     if (buffer.pipe && buffer.pipe->left() > 0) buffer.pipe.reset();
     if (taken_-- > buffers || buffer.region.quarantined()) {

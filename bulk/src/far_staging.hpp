@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The staging buffers through which a Mover moves far memory over one transport. Allocated at first use; a fixed number
-// is kept. One peer may hold half of them. While all are in use, a peer that holds none still gets an extra one, which
-// is freed afterwards, so peers that do not answer do not hold up others. Owner of the context only.
+// is kept. One peer may hold half of the buffers. While all buffers are in use, a peer that holds none still gets an
+// extra buffer, which is freed afterwards, so peers that do not answer do not hold up others. Owner of the context
+// only.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>
@@ -16,15 +17,15 @@ namespace cinnabar::bulk {
 struct FarBuffer {
     Region region;
     na::Memory* memory = nullptr;
-    // What keeps this buffer pinned for each kind of memory: the object from FarMemory::pin, made when a copy first
-    // needs it and released before the region. Used only by the copy that holds the buffer.
+    // The objects that keep this buffer pinned, one for each kind of memory. FarMemory::pin makes the object when a
+    // copy first needs it; the object is released before the region. Used only by the copy that holds the buffer.
     struct Pinned {
         bool asked = false;
         std::shared_ptr<void> hold;
     };
     std::array<Pinned, memory_kind_count> pinned;
-    // Used instead of `region` for bytes loaded from a file, if the transport supports it; made when first needed. Like
-    // `pinned`, it is used only by the copy that holds the buffer.
+    // The pipe that is used instead of `region` for bytes loaded from a file, if the transport supports pipes; made
+    // when first needed. Used only by the copy that holds the buffer.
     std::unique_ptr<na::PipeMemory> pipe;
     bool may_have_pipe = false;
     FarBuffer* next = nullptr;

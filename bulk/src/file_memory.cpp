@@ -31,8 +31,8 @@ FarEnd failed(int os_errno) noexcept {
     }
 }
 
-// Fewer bytes were read than the region has: the file was truncated, or it was shorter when the region was made and has
-// not been written to its end.
+// Returns ok if `all` bytes were read, otherwise `stale`: the file was truncated, or was shorter than the region from
+// the beginning and has not been filled.
 FarEnd all_or_stale(bool all) noexcept { return {all ? Errc::ok : Errc::stale, 0}; }
 
 Result<void> check_mode(int fd, na::Access access) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a GPU driver's interface that copies need. Two vendors provide it under their own names: CUDA's driver
-// API (libcuda) and HIP (libamdhip64), which has nearly the same functions. Each is loaded at first use. The prototypes
-// are our own, written from the CUDA driver API reference and the HIP API reference, so no toolkit is needed to build.
+// The part of a GPU driver's interface that copies need. Two vendors provide this interface under their own names:
+// CUDA's driver API (libcuda) and HIP (libamdhip64), which has nearly the same functions. Each library is loaded at
+// first use. The prototypes are our own, written from the CUDA driver API reference and the HIP API reference, so no
+// toolkit is needed to build.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -51,8 +52,8 @@ struct Driver {
     // Each driver has one of these two.
     Code (*error_name)(Code code, const char** name) = nullptr;
     const char* (*error_text)(Code code) = nullptr;
-    // Get and set the current device of this thread, since HIP does not restore it when a context is popped. Null: the
-    // driver restores it.
+    // Get and set the current device of this thread, since HIP does not restore the device when a context is popped.
+    // Null: the driver restores the device.
     Code (*device_get)(DeviceNumber* device) = nullptr;
     Code (*device_set)(DeviceNumber device) = nullptr;
     // For copies between processes; null where the driver lacks the function. With HIP, address_range also supplies the
@@ -70,8 +71,8 @@ struct Driver {
     [[nodiscard]] const char* name_of(Code code) const noexcept;
 };
 
-// Load and initialize a driver, once; it is never unloaded. unsupported: there is no driver, or it is too old. io: the
-// driver cannot be initialized. After a failure the next call tries again.
+// Load and initialize a driver, once; the driver is never unloaded. unsupported: there is no driver, or the driver is
+// too old. io: the driver cannot be initialized. After a failure the next call tries again.
 [[nodiscard]] Result<const Driver*> cuda_driver();
 [[nodiscard]] Result<const Driver*> hip_driver();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HIP, for AMD devices. Handles between processes (hipIpcOpenMemHandle) are not used, because closing one waits for all
-// work of the device, including the program's.
+// HIP, for AMD devices. Handles between processes (hipIpcOpenMemHandle) are not used, because closing a handle waits
+// for all work of the device, including the program's own work.
 #include "driver_library.hpp"
 #include "gpu_driver.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Direct transfers between device memory of two processes of one user on one host (decision 94). Each transfer is one
 // chunk. On the side that pulls from or pushes to the owner, a thread makes a handle of the local bytes, and sends it
-// to the owner with the request to copy. On the owner's side, a thread opens the handle, copies, and closes it, under
-// the owner's own lease. The completion waits for each step.
+// to the owner with the request to copy. On the owner's side, a thread opens the handle, copies, and closes the handle,
+// while it uses the lease that the owner granted. The completion waits for each step.
 #include "far_chunks.hpp"
 #include "far_ipc.hpp"
 #include "mover.hpp"
@@ -10,7 +10,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-// Copies per peer that a context makes or requests at once. They share a few threads with those of other peers.
+// The maximum number of copies per peer that a context makes or requests at once. The copies of all peers share a few
+// threads.
 constexpr std::uint32_t peer_copies_max = 2;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for one kind of far memory: started at first use and never stopped. A forked child does not have them and
-// starts its own at its first use.
+// Threads for one kind of far memory: started at first use and never stopped. A forked child does not have the threads,
+// and starts threads of its own at its first use.
 #pragma once
 
 #include <cinnabar/base/work_threads.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The implementation of Mover: starts transfers and ends them. Pump posts their chunks, FarChunks posts those that the
-// port cannot move by itself. Used only by the owner of the context, except members marked "Shared".
+// The implementation of Mover: starts transfers and ends them. Pump posts the chunks; FarChunks posts the chunks that
+// the port cannot move by itself. Used only by the owner of the context, except members marked "Shared".
 #pragma once
 
 #include "far_chunks.hpp"
@@ -23,8 +23,8 @@ class Mover::Impl {
     void release(TransferSlot& slot) noexcept;
     void close() noexcept;
 
-    // Handles the first failure of a running transfer: posts no more chunks and cancels those in flight. With
-    // Recall::no it does not cancel them, since the context is closing and ends them anyway.
+    // Handles the first failure of a running transfer: posts no more chunks and cancels the chunks in flight.
+    // Recall::no: cancels nothing, since the context is closing and ends the chunks anyway.
     enum class Recall : std::uint8_t { yes, no };
     void fail(TransferSlot& slot, Errc why, Recall recall = Recall::yes) noexcept;
     void fail_peer(PeerBook& book, Errc why) noexcept;

@@ -21,7 +21,7 @@ struct PeerBook : PoolSlot {
     std::uint32_t chunks_max = 0;
     std::uint32_t far_buffers = 0;  // held by its chunks
     std::uint32_t by_handle = 0;    // chunks that are copied by handle
-    // Which ring of PeerBooks it is in, if any.
+    // Which ring of PeerBooks the book is in, if any.
     enum class RingKind : std::uint8_t {
         ring,     // may post
         stalled,  // the port has no room
@@ -65,7 +65,7 @@ class PeerBooks {
     void enter(PeerBook& book, PeerBook::RingKind kind) noexcept;
     // Requires: in a ring.
     void leave_ring(PeerBook& book) noexcept { ring(book.ring_kind).remove(book); }
-    // Appends the book to the ring of those that may post, if it has ready transfers and is in no ring.
+    // Appends the book to the ring of books that may post, if the book has ready transfers and is in no ring.
     void enter_if_ready(PeerBook& book) noexcept {
         if (!book.ready.empty() && !book.in_a_ring()) enter(book, PeerBook::RingKind::ring);
     }

@@ -40,8 +40,8 @@ struct Chunk {
 class Planner {
   public:
     Planner() = default;
-    // `ends` and the blocks must outlive the last call of next(). Requires: both ranges lie inside their segments;
-    // chunk_bytes and local_segments_max are at least 1.
+    // Plans a transfer of `bytes` bytes. PlanSide::ends and the blocks must outlive the last call of next(). Requires:
+    // both ranges lie inside their segments; chunk_bytes and local_segments_max are at least 1.
     Planner(PlanSide local, PlanSide remote, std::uint64_t bytes, const PlanLimits& limits) noexcept;
     // False after the last chunk.
     [[nodiscard]] bool next(Chunk& chunk) noexcept;

@@ -12,8 +12,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-// Whether a chunk's result ends every transfer with its peer. Not all codes of BlastRadius::peer do: `protocol` may be
-// caused by one descriptor, forged by a third party.
+// Returns whether a chunk's result ends every transfer with the peer. Not every code of BlastRadius::peer does so: one
+// descriptor, forged by a third party, can cause `protocol`.
 bool connection_gone(Errc result) noexcept {
     return result == Errc::peer_lost || result == Errc::refused || result == Errc::unreachable;
 }
@@ -67,8 +67,8 @@ void Pump::on_retry(WheelTimer& timer) noexcept {
     pump.run();
 }
 
-// Peers that wait for the context's budget come first. If the budget has no room for the first of them, only peers with
-// nothing in flight may overtake it.
+// Posts chunks as long as budgets and ports have room. Peers that wait for the context's budget come first. If the
+// budget has no room for the first of these peers, only peers with nothing in flight may post before it.
 void Pump::run() noexcept {
     bool full = false;
     while (true) {

@@ -2,10 +2,10 @@
 // Pump: posts the chunks of all transfers of a Mover. Owner of the context only, except the member marked "Shared".
 //
 // Scheduling is round robin at two levels: peers with chunks to post take turns, and so do the transfers of one peer;
-// each turn posts one chunk. A peer leaves the ring when its budget is used up or when the port has no room (it is then
-// stalled). It returns at the next completion, or after a short time if nothing completes. Peers that find the
-// context's budget used up wait for it in order of arrival. A peer with nothing in flight may always post one chunk, so
-// peers that do not respond cannot starve the others.
+// each turn posts one chunk. A peer leaves the ring when its budget is used up or when the port has no room (the peer
+// is then stalled). The peer returns to the ring at the next completion, or after a short time if nothing completes.
+// Peers that find the context's budget used up wait for room in it, in order of arrival. A peer with nothing in flight
+// may always post one chunk, so peers that do not respond cannot starve the others.
 #pragma once
 
 #include "peer_books.hpp"
@@ -36,7 +36,7 @@ class Pump {
     void fill(ChunkOp& op, TransferSlot& slot) noexcept;
     [[nodiscard]] Errc post(ChunkOp& op) noexcept;
     void set_in_flight(ChunkOp& op, TransferSlot& slot) noexcept;
-    // For a chunk that the port did not take and that is not in flight: frees it, and fails its transfer unless the
+    // Frees a chunk that the port did not take and that is not in flight, and fails the chunk's transfer unless the
     // port only had no room.
     [[nodiscard]] Posted refused(ChunkOp& op, TransferSlot& slot, Errc why) noexcept;
     // Frees a chunk that is not in flight.

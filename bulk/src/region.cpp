@@ -21,7 +21,7 @@
 namespace cinnabar::bulk {
 
 // The state that handles share: the segments and the registrations made so far. The list of registrations is read
-// without a lock, so they are only added at its front, and removed only with the RegionBody.
+// without a lock, so registrations are added only at its front, and removed only with the RegionBody.
 class RegionBody {
   public:
     RegionBody(std::span<const na::Segment> from, na::Access access) : access_(access) {
@@ -51,7 +51,7 @@ class RegionBody {
         for (const na::Segment& segment : segments_) ends_.push_back(end += segment.bytes);
     }
 
-    // Frees memory that a region allocated: through the provider, or by munmap if it is null.
+    // Frees memory that a region allocated: through the provider, or by munmap if the provider is null.
     static void give_back(void* memory, std::size_t bytes, na::Transport* provider) noexcept {
         if (provider) {
             provider->free_memory(memory, bytes);
@@ -162,8 +162,8 @@ void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t 
     }
 }
 
-// Returns null on failure. Memory of 2 MiB and more is aligned to huge pages, and huge pages are requested for it:
-// registering it and copying it, even between processes, then takes at most half the time.
+// Maps memory; returns null on failure. Memory of 2 MiB and more is aligned to huge pages, and huge pages are requested
+// for it: registering and copying such memory, even between processes, takes at most half the time.
 void* map_memory(std::size_t bytes) noexcept {
     constexpr std::size_t huge = 2 * 1024 * 1024;
     const std::size_t spare = bytes >= huge ? huge : 0;
@@ -178,8 +178,8 @@ void* map_memory(std::size_t bytes) noexcept {
         if (spare > skip) (void)::munmap(memory + bytes, spare - skip);
         (void)::madvise(memory, bytes, MADV_HUGEPAGE);
     }
-    // Without this, copy-on-write after a fork could give this process a page other than the one that the hardware has
-    // pinned.
+    // Forked children do not inherit the memory. Otherwise, copy-on-write after a fork could give this process other
+    // pages than those that the hardware has pinned.
     (void)::madvise(memory, bytes, MADV_DONTFORK);
     return memory;
 }

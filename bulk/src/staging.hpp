@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Staging buffers of one transport: runs of very small segments are copied through them, to be moved in one operation.
-// Allocated at first use. Used only by the owner of the context.
+// Staging buffers of one transport, through which runs of very small segments are copied, so that one operation moves a
+// whole run. Allocated at first use. Used only by the owner of the context.
 #pragma once
 
 #include <cinnabar/base/error.hpp>

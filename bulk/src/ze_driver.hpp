@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of Level Zero that copies need, from libze_loader.so.1, which is loaded at first use. The prototypes are our
-// own, written from the oneAPI Level Zero specification, so none of its headers are needed to build.
+// own, written from the oneAPI Level Zero specification, so no headers of Level Zero are needed to build.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -78,15 +78,16 @@ struct Driver {
     Code (*append_copy)(CommandList list, void* to, const void* from, std::size_t bytes, Event signal,
                         std::uint32_t count, Event* waited) = nullptr;
 
-    // One for each installed Level Zero driver, kept until the process ends. The program's memory belongs to a context
-    // of the program, which is not known here. The specification lets a driver refuse such memory; Intel's does not.
+    // The library's own contexts, one for each installed Level Zero driver, kept until the process ends. The program's
+    // memory belongs to a context of the program, which the library does not know. The specification lets a driver
+    // refuse memory of another context; Intel's driver does not.
     std::vector<Context> contexts;
 };
 
 // Level Zero has no names for its errors.
 [[nodiscard]] std::string text_of(Code code);
 
-// Loads and initializes the driver, once; it is never unloaded. Errors as gpu::cuda_driver().
+// Loads and initializes the driver, once; the driver is never unloaded. Errors as gpu::cuda_driver().
 [[nodiscard]] Result<const Driver*> driver();
 
 }  // namespace cinnabar::bulk::ze

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of Level Zero devices, which are Intel's. A copy takes one of the region's command lists, which executes each
-// appended command before the call returns.
+// Memory of Level Zero devices, which are Intel's. A copy takes one of the region's command lists, which are
+// synchronous: appending a command returns after the command has been executed.
 #include "device_kinds.hpp"
 #include "idle_pool.hpp"
 #include "ze_driver.hpp"

@@ -343,8 +343,8 @@ bool is_refused_there(Errc code, rpc::CallPhase phase) noexcept {
     return code == Errc::overloaded && (phase == rpc::CallPhase::sent || phase == rpc::CallPhase::sending);
 }
 
-// Adds the phases in order. An earlier phase is left out if it took less than a hundredth of the time. The last phase
-// is left out if the call was `answered` in it.
+// Adds the phases in order. The last phase is left out if the call was `answered` in it; an earlier phase is left out
+// if it took a hundredth of the time or less.
 void add_waits(std::string& text, const rpc::CallWaits& waits, bool answered) {
     const TimeUs least = (waits.connecting_us + waits.queued_us + waits.sent_us) / 100;
     const auto add = [&](rpc::CallPhase phase, TimeUs us) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers that compare each chunk after it has arrived, and move a damaged one again (TransferOptions::sums and
+// Transfers that compare each chunk after it has arrived, and move damaged chunks again (TransferOptions::sums and
 // read_back).
 #pragma once
 
@@ -19,8 +19,8 @@ struct CheckedMove {
     rpc::Request* request;
     NodeCore* node;
     na::Addr peer;  // with `node`
-    // If not null, used in place of options.again_max: a number that several moves share. Each chunk that is moved
-    // again takes one from it.
+    // If not null: how many more chunks may be moved again, in place of options.again_max. Several moves may share the
+    // number; each chunk that is moved again decrements it.
     std::uint32_t* again_left = nullptr;
 };
 

@@ -33,8 +33,8 @@ std::string own_host_towards(const std::string& host) {
     return ::inet_ntop(AF_INET, &name.sin_addr, text.data(), text.size()) ? text.data() : std::string();
 }
 
-// The address to open in order to reach an endpoint. RDMA uses one device: that of the interface by which the kernel
-// reaches the peer. On a simulated network this node needs its own name.
+// Returns the address to open in order to reach an endpoint. RDMA uses one device: the device of the interface by which
+// the kernel reaches the peer. On a simulated network this node needs a name of its own.
 std::string client_towards(const std::string& endpoint, const std::string& scheme) {
     if (scheme == "self://") return scheme;
     const auto uri = na::Uri::parse(endpoint);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DirectLease: the lease by which processes of this host access a shared memory without its owner (share.hpp,
-// SharedBytes::allow_direct). It ends with the sharing. The memory is not freed while a process is still in an access.
+// DirectLease: the lease by which processes of this host access a shared memory by themselves (share.hpp,
+// SharedBytes::allow_direct). The lease ends with the sharing. The memory is not freed while a process is still in an
+// access.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -29,12 +30,12 @@ class DirectLease final : private bulk::Lend {
     // What a process needs to map the memory.
     [[nodiscard]] ConstBytes key() const noexcept { return ConstBytes(key_).first(key_bytes_); }
 
-    // Ends the lease. ok: nobody can access the memory by it any more. busy: a process was stopped in an access; call
-    // it again. Takes up to 100 ms in that case. One thread at a time.
+    // Ends the lease. ok: nobody can access the memory by the lease any more. busy: a process is stopped in an access,
+    // for which end() has waited up to 100 ms; call end() again. One thread at a time.
     [[nodiscard]] Errc end() noexcept;
-    // Ends it, and frees it once it has ended.
+    // Ends the lease, and frees it once it has ended.
     static void drop(std::unique_ptr<DirectLease> lease) noexcept;
-    // Frees it once it has ended. Requires: end() has returned busy.
+    // Frees the lease once it has ended. Requires: end() has returned busy.
     static void abandon(std::unique_ptr<DirectLease> lease) noexcept;
 
   private:

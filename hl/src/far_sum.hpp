@@ -13,8 +13,8 @@
 
 namespace cinnabar::hl::detail {
 
-// Reads bytes of a far region on a thread that may block, and continues a checksum. Awaited once: a task resumes on its
-// executor, and a coroutine without an executor resumes on that thread.
+// Reads bytes of a far region on a thread that may block, and adds them to a checksum. Awaited once: a task resumes on
+// its executor, and a coroutine without an executor resumes on the thread that has read.
 class FarSum {
   public:
     // `memory` must be far, and live until the operation has ended.
@@ -46,8 +46,8 @@ class FarSum {
     Executor* executor_ = nullptr;
 };
 
-// The CRC-32C of a region of any kind. Errors: those of reading far memory; canceled and timed_out, if the task was
-// stopped or its deadline has passed while far memory was read.
+// Computes the CRC-32C of a region of any kind. Errors: those of reading far memory; canceled and timed_out, if the
+// task was stopped or its deadline has passed while far memory was read.
 [[nodiscard]] Task<Result<std::uint32_t>> sum_of_any(bulk::Region memory);
 
 }  // namespace cinnabar::hl::detail

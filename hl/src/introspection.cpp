@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects reports of a node's contexts, peers, calls and RPCs, divides long ones into pages, and answers the calls
-// that ask for them.
+// Collects reports of a node's contexts, peers, calls and RPCs, divides long reports into pages, and answers the calls
+// that ask for reports.
 #include "introspection.hpp"
 
 #include "node_core.hpp"
@@ -76,8 +76,8 @@ ContextMemory memory_of(rpc::Context& context) {
     return memory;
 }
 
-// Call it once, when the node is opened: a diagnosis may read files, and that of shm waits for up to a second if
-// another process has locked its folder.
+// Collects the reports of all transports. Call describe() once, when the node is opened: a diagnosis may read files,
+// and the diagnosis of shm waits for up to a second if another process has locked shm's folder.
 std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
     std::vector<TransportReport> reports;
     for (const auto& transport : transports) {

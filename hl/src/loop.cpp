@@ -39,8 +39,8 @@ Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded,
 Loop::~Loop() { CINNABAR_ASSERT(!thread_.joinable() && !context_); }
 
 void Loop::post(Job& job) noexcept {
-    // posting_ keeps the loop open until this thread has left the context. Without it, a closing node that waits for
-    // this job could free the context as soon as the job is done.
+    // posting_ keeps the loop open until this thread has left the context. Without posting_, a closing node that waits
+    // for this job could free the context as soon as the job is done.
     posting_.fetch_add(1, std::memory_order_relaxed);
     job.loop = this;
     job.work.user = &job;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loop: one rpc context of a node as an executor. It chooses the thread that drives the context: a thread of the node,
-// or one of the waiting threads. Reference-counted: operations hold it, so it may outlive its context.
+// Loop: one rpc context of a node as an executor. A Loop chooses the thread that drives the context: a thread of the
+// node, or one of the waiting threads. Reference-counted: operations hold the Loop, so it may outlive its context.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -54,19 +54,20 @@ class Loop final : public Executor {
     // One round: progress for at most `timeout`, then completion callbacks. Any thread.
     void drive(Microseconds timeout) noexcept;
     void drive_alone(Microseconds timeout) noexcept;
-    // Null if the loop uses the real clock. If it is not null, `drive` drives all loops of that clock
-    // (shared_clock.hpp).
+    // The clock of a simulated network; null if the loop uses the real clock. On a simulated clock, `drive` drives all
+    // loops of that clock (shared_clock.hpp).
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
-    // If the loop's thread has been in the same run_completions() since the last call, makes progress and runs urgent
-    // handlers (rpc::Handler::urgent) in its place. Only StuckWatch calls this. True: the loop is stuck.
+    // Makes progress and runs urgent handlers (rpc::Handler::urgent) in place of the loop's thread, if the loop is
+    // stuck: its thread has been in the same run_completions() since the last help_if_stuck(). True: the loop is stuck.
+    // Only StuckWatch calls this.
     [[nodiscard]] bool help_if_stuck() noexcept;
 
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
     [[nodiscard]] Result<void> start_thread();
     [[nodiscard]] bool needs_driver() const noexcept { return !threaded_ && !leaving(); }
-    // True: the caller must drive the loop and then call stop_leading. False: another thread drives; the waiter is
-    // kicked when that may have changed.
+    // Asks to drive the loop. True: the caller must drive the loop and then call stop_leading. False: another thread
+    // drives the loop; the waiter is kicked when that thread may have stopped.
     [[nodiscard]] bool try_lead(Waiter& waiter) noexcept;
     void stop_leading() noexcept;
     void forget(Waiter& waiter) noexcept;
@@ -78,8 +79,8 @@ class Loop final : public Executor {
     // Cancels everything in flight and closes the context, on the calling thread. Requires: stop_driving().
     void close() noexcept;
 
-    // The number of calls that have ended and are still in the context's memory. A call does not count if a coroutine
-    // of this loop takes its outcome as soon as it has ended.
+    // The number of calls that have ended and whose outcome is still in the context's memory. Calls whose outcome a
+    // coroutine of this loop takes at once are not counted.
     std::atomic<std::uint32_t> results_held{0};
 
     // Sleeping tasks. Used only by the owner of the context.

@@ -75,8 +75,8 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
     na::TransportOptions options = options_.transport;
     options.listen = purpose == Purpose::listen;
     options.contexts_max = std::max(options.contexts_max, options_.contexts + 1);  // 1: a side loop
-    // Without progress threads, the node may be driven by a thread that waits for a single loop, so connections are not
-    // distributed.
+    // By default, connections are distributed over several contexts only if their loops have progress threads. Without
+    // such threads, the node may be driven by a thread that waits for a single loop.
     options.spread = options.spread || (options_.contexts > 1 && options_.progress_thread);
     bool needs_self = true;
     bool warned = options_.strangers_may_call || options_.rpc.policy || purpose != Purpose::listen;
@@ -160,8 +160,8 @@ bool NodeCore::enter() noexcept {
 }
 
 void NodeCore::leave() noexcept {
-    // Only the last task of a closing node sees this count. No task can enter any more, so last_waiter_ is still
-    // waiting.
+    // Only the last task of a closing node sees this count. No task can enter any more, so no other task has finished
+    // last_waiter_, which is still waiting.
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == (going_bit | 1)) last_waiter_->finish();
 }
 

@@ -27,15 +27,15 @@ namespace cinnabar::hl {
 
 class RemoteTable;
 
-// The stop scope of one running handler. Allocated from a pool of the node, because a cancel may arrive while the
-// handler ends.
+// The stop scope of one running handler. Comes from a pool of the node and not from the handler's frame, because a
+// cancel may arrive while the handler ends.
 struct RequestScope : PoolSlot {
     std::mutex mutex;
     rpc::Request* request = nullptr;  // null: not in use
     StopScope stop;
 };
 
-// How a node uses the addresses given to it. listen: they are its own addresses. open: they name the transports for
+// How a node uses the addresses given to it. listen: as its own addresses. open: as the names of the transports for
 // outgoing calls. connect: as open, but transports that do not exist on this host are skipped.
 enum class Purpose : std::uint8_t { listen, open, connect };
 
@@ -51,16 +51,17 @@ class NodeCore {
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
     [[nodiscard]] RemoteTable& remote_table() noexcept { return *remote_table_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
-    // If `to` is a connection, the loop that has it, since no other loop can reach it. Otherwise the loop with index
-    // `wanted`; if that is unset, the loop that runs on this thread, or the first.
+    // Returns the loop for a call to `to`. If `to` is a connection, that is the loop that has the connection, since no
+    // other loop can reach it. Otherwise it is the loop with index `wanted`; if `wanted` is unset, the loop that runs
+    // on this thread, else the first loop.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept;
     [[nodiscard]] Loop& pick_loop() const noexcept { return pick_loop({}, {}); }
     // The clock of a simulated network, whose nodes have no threads; otherwise null.
     [[nodiscard]] TimeSource* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;
 
-    // enter() and leave() count the tasks and handlers that may run for longer than the call that starts them. enter:
-    // false once the node is closing.
+    // enter() and leave() count the tasks and handlers that may still run when the function that started them has
+    // returned. enter: false once the node is closing.
     [[nodiscard]] bool enter() noexcept;
     void leave() noexcept;
     [[nodiscard]] bool going() const noexcept { return (tasks_.load(std::memory_order_relaxed) & going_bit) != 0; }

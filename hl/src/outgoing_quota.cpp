@@ -46,8 +46,8 @@ bool OutgoingQuota::holds_up_peer(const Wish& wish) noexcept {
     return own->second.held_up == looks_;
 }
 
-// Starts waiting calls in order. A call that exceeds the quota of its peer holds up later calls to that peer only; one
-// that exceeds the node's quota holds up all.
+// Starts waiting calls in order. A call that exceeds the quota of its peer holds up later calls to that peer only; a
+// call that exceeds the node's quota holds up all later calls.
 void OutgoingQuota::wake() noexcept {
     ++looks_;
     for (auto each = waiting_.begin(); each != waiting_.end();) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The quota of a Caller for its own calls (QuotaOptions): how many calls, and how many bytes, may be in progress to one
-// peer and in all. A call that exceeds the quota waits here until others have ended. If `waiting_max` calls wait
-// already, it is refused. For the quotas of a server for its callers, which refuse calls and never make them wait, see
+// peer and in all. A call that exceeds the quota waits here until others have ended, or is refused if `waiting_max`
+// calls wait already. The quotas of a server for its callers, which never make a call wait, are in
 // rpc/src/caller_quotas.hpp. Thread-safe.
 #pragma once
 
@@ -31,7 +31,7 @@ class OutgoingQuota {
     // false: the call has to wait. true: the caller must call leave() later.
     [[nodiscard]] bool enters_at_once(const Wish& wish);
     // Waits until the call may start. ok: the caller must call leave() later. overloaded: too many calls wait.
-    // timed_out, canceled.
+    // timed_out, canceled: the wait has ended early.
     [[nodiscard]] Task<Errc> enter(NodeRef node, Wish wish);
     void leave(const Wish& wish) noexcept;
 

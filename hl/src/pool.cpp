@@ -63,8 +63,9 @@ void PoolCore::push_locked(WorkQueue& queue, Job& job) noexcept {
     posted = true;
 }
 
-// Unlocks, and wakes a thread if jobs wait and no thread is about to look at the queues. It wakes only one, because
-// waking a thread takes longer than a short handler; that thread wakes the next one if it leaves jobs behind.
+// Unlocks, and wakes a thread if jobs wait and no thread is about to look at the queues. Wakes only one thread, because
+// waking a thread takes longer than a short handler; the woken thread wakes the next one if it leaves jobs in the
+// queues.
 void PoolCore::unlock_and_wake(std::unique_lock<std::mutex>& lock) noexcept {
     const bool wakes = sleeping_ != 0 && !coming_ && waiting_.load(std::memory_order_relaxed) != 0;
     if (!wakes) return lock.unlock();
@@ -82,7 +83,8 @@ void PoolCore::post(Job& job) noexcept {
     unlock_and_wake(lock);
 }
 
-// Waiting requests of one peer may take as many places in the queue as they leave free; a first one may take the last.
+// Queues a request. Waiting requests of one peer may take as many places in the queue as remain free; a peer's first
+// request may take the last place.
 Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept {
     std::unique_lock lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;
@@ -146,9 +148,9 @@ WorkItem* PoolCore::next_new_locked() noexcept {
     return nullptr;
 }
 
-// Returns when the queues should be looked at again. Before it sleeps, one thread at a time yields a few times, because
-// the thread that posts may need the same processor. So while requests keep coming, one thread stays awake, and none
-// has to be woken.
+// Rests until the queues should be looked at again. One thread at a time yields a few times before it sleeps, because
+// the thread that posts may need the same processor. So while requests keep coming, one thread stays awake, and no
+// thread has to be woken.
 void PoolCore::rest(std::unique_lock<std::mutex>& lock) noexcept {
     const auto let_others_run = [&lock] {
         lock.unlock();

@@ -18,8 +18,8 @@ namespace cinnabar::hl {
 
 class PoolCore final : public Executor {
   public:
-    // `instead`: if not null, the pool has no threads and its handlers run on this executor. `loops_have_threads`: the
-    // node's loops have progress threads.
+    // Starts no thread yet. `instead`: if not null, the pool has no threads and its handlers run on this executor.
+    // `loops_have_threads`: whether the node's loops have progress threads.
     PoolCore(PoolOptions options, Executor* instead, bool loops_have_threads)
         : options_(std::move(options)), instead_(instead), loops_have_threads_(loops_have_threads) {}
     // Requires: stopped.
@@ -35,8 +35,8 @@ class PoolCore final : public Executor {
     // Queues a handler that has begun. It is never refused, and runs before requests that have not begun.
     void post(Job& job) noexcept override;
     // Queues a new request of `peer`, whose address must live until the job runs. overloaded: queue_max requests are
-    // waiting, or this peer has at least as many waiting as places would be left for others. The first request of a
-    // peer is accepted if any place is left. out_of_memory.
+    // waiting, or the peer has as many requests waiting as places would remain free (a peer's first request may take
+    // the last place). out_of_memory.
     [[nodiscard]] Errc post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
     struct Load {
@@ -71,12 +71,12 @@ class PoolCore final : public Executor {
     std::uint32_t fresh_count_ = 0;                // of all
     std::uint32_t running_ = 0;
     std::uint32_t sleeping_ = 0;
-    // True: a thread will look at the queues, because it was notified, or yields before it sleeps. So while jobs wait,
-    // either this is true or no thread sleeps.
+    // Whether a thread is about to look at the queues, because the thread was notified, or yields before it sleeps.
+    // While jobs wait, either coming_ is true or no thread sleeps.
     bool coming_ = false;
     // The number of requests in `fresh_` of each peer. Entries with a count of 0 are kept for reuse while there are
-    // few. If the address of such an entry is freed, the entry serves the next peer whose address has the same place in
-    // memory.
+    // few. If the address that such an entry belongs to is freed, and another peer's address is allocated at the same
+    // place, the entry serves that peer.
     std::unordered_map<const na::AddrBody*, std::uint32_t> fresh_of_;
     std::size_t peers_max_ = peers_kept;
     std::atomic<std::uint32_t> waiting_{0};  // jobs in all queues

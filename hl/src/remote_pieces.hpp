@@ -11,8 +11,8 @@
 
 namespace cinnabar::hl {
 
-// `bytes` start at `offset` in the caller's memory and belong to one or more pieces. Calls copy(grant, offset in it,
-// part) for each of these pieces; stops at the first error.
+// Calls copy(grant, offset in the grant, part) for each piece that `bytes` belong to; stops at the first error. `bytes`
+// start at `offset` in the caller's memory.
 template <typename Call, typename Span, typename Copy>
 [[nodiscard]] Errc each_piece(const Call& call, std::uint64_t offset, Span bytes, Copy copy) {
     for (const remote_calls::Piece& piece : call.pieces) {

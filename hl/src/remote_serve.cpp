@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side of operations on shared memory. Those that take no time run when the request arrives (decision 51):
+// The owner's side of operations on shared memory. Short operations run when the request arrives (decision 51):
 // operations on words, reads and writes of at most remote_inline_bytes_max bytes, and mappings. A short write that
 // notifies runs from trigger(), since it calls the owner's function. Everything else is done by transfers
 // (RemoteTransfer), straight from or to the shared memory, or through buffers (remote_staging.hpp).

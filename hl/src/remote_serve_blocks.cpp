@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side of operations on lists of blocks. A list of a few bytes can name very many blocks, so they are moved
-// in windows. This limits the memory that is needed at a time to that of one window.
+// The owner's side of operations on lists of blocks. A list of a few bytes can name very many blocks, so the blocks are
+// moved in windows. Only one window at a time needs memory.
 #include "remote_contracts.hpp"
 #include "remote_notice.hpp"
 #include "remote_staging.hpp"

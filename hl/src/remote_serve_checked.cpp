@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side of operations whose chunks are compared (RemoteOptions::checked). The transfers are those of
-// checked_move.hpp. Host memory is written through a buffer of the node, so that a damaged chunk never gets there.
+// The owner's side of operations whose chunks are compared (RemoteOptions::checked), by the transfers of
+// checked_move.hpp. Host memory is written through a buffer of the node, so that damaged chunks never get into it.
 #include "checked_move.hpp"
 #include "remote_contracts.hpp"
 #include "remote_notice.hpp"
@@ -26,8 +26,8 @@ using Table = std::shared_ptr<RemoteTable>;
 // As in remote_serve_blocks.cpp.
 constexpr std::uint64_t checked_window_blocks = 4096;
 
-// One operation: the caller's memory, and how many chunks may still be moved again. The caller asks for that number but
-// is not trusted, so the number is limited.
+// One operation: the caller's memory, and how many chunks may still be moved again. The caller asks for that number,
+// but the number is limited, because the caller is not trusted.
 struct Checked {
     Checked(const Bulk& of_caller, std::uint32_t again_asked, RemoteTransfer& of) noexcept
         : other(of_caller), transfer(of), again_left(std::min(again_asked, again_max_default)) {}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations that copy through buffers of the node, instead of moving the shared memory directly. Writes that name a
-// version do so, so that no bytes arrive after the contents were renewed. So do operations with a file or device memory
-// of the caller: the caller moves these bytes itself, so the shared memory would have to be lent to the caller, which
-// might keep using it. Operations on shared far memory need no such buffers, because its transfers lend their own
-// staging buffers.
+// version need buffers so that no bytes arrive after the contents were renewed. Operations with a file or device memory
+// of the caller need buffers because the caller itself moves the bytes of such memory: without buffers, the shared
+// memory would have to be lent to the caller, which might keep using it. Operations on shared far memory need no
+// buffers, because transfers of far memory have staging buffers of their own.
 #pragma once
 
 #include "remote_table.hpp"

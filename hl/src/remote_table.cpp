@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares memory, makes tokens and checks them, withdraws and frees what is shared, carries out short operations under
-// the lock of the slot (reads, writes, words), and registers transfers, so that they can be stopped.
+// Shares memory, makes and checks tokens, withdraws and frees shared memory, carries out short operations (reads,
+// writes, words) under the lock of the slot, and registers transfers, so that transfers can be stopped.
 #include "remote_table.hpp"
 
 #include "node_core.hpp"
@@ -67,8 +67,8 @@ std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept
 
 }  // namespace
 
-// A call of the program's notice function. It cannot be stopped; withdraw() waits for it, since data that it uses may
-// be freed afterwards.
+// A call of the program's notice function. The call cannot be stopped; withdraw() waits for it, since the program may
+// free data that the function uses when withdraw() has returned.
 struct RemoteTable::Notifying {
     RemoteTable& table;
     SharedUse use;
@@ -159,8 +159,8 @@ void RemoteTable::drop(SharedSlot& slot, std::uint32_t lease) noexcept {
     (void)withdraw(slot, lease, SharedSlot::State::dropped);
 }
 
-// Each operation is stopped without the lock, since stopping may end it at once. While the lock is not held, the last
-// operation may end, and the slot may be used for other memory.
+// Stops each operation without the lock, since stopping may end the operation at once. While the lock is not held, the
+// last operation may end, and the slot may be reused for other memory.
 Errc RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept {
     bulk::Region memory;  // freed without the lock, like the program's function
     std::shared_ptr<const NoticeFunction> notified;
@@ -404,9 +404,9 @@ Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::P
         }
     }
     if (!parts.empty()) {
-        // At least one of the granted memories is far, but the pieces may all be of others. A joined region for writing
-        // also allows reading if all pieces do, because bytes written to far memory may have to be read back to check
-        // them.
+        // At least one of the granted memories is far, but the pieces may all be in other memories. A joined region for
+        // writing also allows reading if all pieces do, because bytes written to far memory may have to be read back
+        // and checked.
         const auto has_both = [](const bulk::Region& one) { return na::allows(one.access(), na::Access::read_write); };
         const bool both = na::allows(access, na::Access::write) && std::ranges::all_of(parts, has_both);
         if (std::ranges::any_of(parts, &bulk::Region::is_far))

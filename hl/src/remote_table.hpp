@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RemoteTable: the memory that a node shares. Each shared memory has a slot. All decisions about a token are made under
-// the lock of its slot, so renewing and withdrawing only need that lock. Thread-safe.
+// the lock of the memory's slot, so renewing and withdrawing need only that lock. Thread-safe.
 #pragma once
 
 #include "direct_lease.hpp"
@@ -95,7 +95,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     // Stops operations in progress. ok: nobody accesses the memory any more. again: some operations are still in
     // progress. busy: the memory is in quarantine, or a process is stopped in a direct access.
     [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease) noexcept;
-    // The same, but nobody will ask for the outcome.
+    // Like withdraw(), but nobody will ask for the outcome.
     void drop(SharedSlot& slot, std::uint32_t lease) noexcept;
     void await_idle(SharedSlot& slot, std::uint32_t lease) noexcept;
     [[nodiscard]] bool in_use(SharedSlot& slot, std::uint32_t lease) noexcept;
@@ -132,11 +132,12 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] static Errc check(const SharedSlot& slot, const RemoteGrant& grant, std::uint64_t offset,
                                     std::uint64_t bytes, na::Access access) noexcept;
     // Frees the slot of a withdrawn memory, unless somebody may still access the memory. Moves the memory to `freed`,
-    // so that the caller can free it without the lock. Result: as withdraw().
+    // so that the caller can free the memory without the lock. Returns the same as withdraw().
     [[nodiscard]] Errc settle(SharedSlot& slot, bulk::Region& freed) noexcept;
 
     [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept;
-    // Ends the access of other processes, without the lock. busy: it has not ended yet. Requires the slot's lock.
+    // Ends the direct access of other processes. busy: the access has not ended yet. Requires the slot's lock, and
+    // releases the lock meanwhile.
     [[nodiscard]] static Errc end_direct(SharedSlot& slot, std::unique_lock<std::mutex>& lock) noexcept;
     template <typename Span, typename Copy>
     [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, std::uint64_t offset, Span bytes, na::Access access,
@@ -144,8 +145,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     template <typename Span, typename Copy>
     [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, bulk::BlockWalk& blocks, Span bytes, na::Access access,
                                      Copy copy) noexcept;
-    // Checks the grant, sets `memory` to the granted memory, and adds `use` to the slot's list of operations. `use` is
-    // null if the operation is in that list already. Takes the slot's lock.
+    // Checks the grant, sets `memory` to the granted memory, and adds `use` to the slot's list of operations. `use`:
+    // null if the list has the operation already. Takes the slot's lock.
     [[nodiscard]] Errc begin(const RemoteGrant& grant, SharedSlot& slot, SharedUse* use, bulk::Region& memory);
     [[nodiscard]] Errc check_again(const RemoteGrant& grant) noexcept;
     void end(SharedUse& use) noexcept;
@@ -162,7 +163,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
 };
 
 // Registers the handlers in their order (remote_serve.cpp), except for the first `served`, and adds the number of
-// handlers that it registered to `served`. So it can be called again after a failure.
+// registered handlers to `served`. After a failure, serve_remote() can be called again with the same `served`.
 [[nodiscard]] Result<void> serve_remote(const NodeRef& node, const std::shared_ptr<RemoteTable>& table,
                                         unsigned& served);
 // The handlers of operations on lists of blocks (remote_serve_blocks.cpp).
@@ -191,7 +192,7 @@ class RemoteTransfer {
     // Call once. Returns the pieces as one region. invalid_argument: no pieces, or no such grant; too_large: too many.
     [[nodiscard]] Result<bulk::Region> begin(const std::vector<RemoteGrant>& grants,
                                              const std::vector<remote_calls::Piece>& pieces, na::Access access);
-    // Call once, instead of the above: the window of one grant. permission: a block lies outside of it.
+    // Call once, instead of the above: the window of one grant. permission: a block lies outside of the grant.
     [[nodiscard]] Result<bulk::Region> begin(const RemoteGrant& grant, const bulk::Blocks& blocks, na::Access access);
     // Whether all grants are still valid.
     [[nodiscard]] Errc check() const noexcept;

@@ -200,8 +200,8 @@ void WritesState::send(std::unique_ptr<Write> write, const RemoteBytes& to, Cons
     }
 }
 
-// Runs on one thread at a time, so that the writes are sent in order, and so that a write that ends inside send() does
-// not call this function recursively.
+// Sends the writes that may be sent now. Runs on one thread at a time, so that the writes are sent in order, and so
+// that a write that ends inside send() does not call this function recursively.
 void WritesState::send_held() noexcept {
     std::unique_lock lock(mutex_);
     if (sending_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SideLoop: opens, keeps and closes the side loop of a node (cinnabar/hl/side_loop.hpp). It is the core of a second
-// node over the same transports, with an engine, and so a table of handlers, of its own. Any thread.
+// SideLoop: opens, keeps and closes the side loop of a node (cinnabar/hl/side_loop.hpp). A side loop is the core of a
+// second node over the same transports, with an engine, and so a table of handlers, of its own. Any thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -25,10 +25,10 @@ class SideLoop {
     [[nodiscard]] Result<NodeCore*> get();
     void set_policy(const std::shared_ptr<const rpc::Policy>& policy);
     void drain() noexcept;
-    // Ends the tasks that run on the side loop, and waits for them. After this, no side loop is opened. Requires: not
-    // on a thread of the node.
+    // Ends the tasks that run on the side loop, and waits for them. After end_tasks(), no side loop is opened.
+    // Requires: not on a thread of the node.
     void end_tasks() noexcept;
-    // Ends all that runs there. Requires: end_tasks().
+    // Ends all that runs on the side loop. Requires: end_tasks().
     void close() noexcept;
 
   private:

@@ -8,8 +8,9 @@
 namespace cinnabar::hl {
 namespace {
 
-// The stop sources of all scopes that one stop() reaches. Their callbacks are user code, which may use any scope. A
-// child is stopped under its parent's lock, so the callbacks run only once the outermost stop() has released all locks.
+// The stop sources of all scopes that one stop() reaches. The callbacks of these sources are user code, which may use
+// any scope. A child is stopped under its parent's lock, so the callbacks run only after the outermost stop() has
+// released all locks.
 using Sources = std::vector<std::stop_source>;
 thread_local Sources* collecting = nullptr;
 

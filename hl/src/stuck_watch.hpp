@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread that watches the loops and makes progress in place of those that are stuck, so that introspection is
-// answered while a handler holds the thread of a loop. It runs no other handlers, and no callbacks except those that
-// report the progress of transfers.
+// answered while a handler holds the thread of a loop. The watching thread runs no other handlers, and no callbacks
+// except those that report the progress of transfers.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -74,8 +74,8 @@ struct SliceTrack {
     std::uint64_t lane;
 };
 
-// Where the head of an event is in the text. The head is everything from the name to the time. After the name, the head
-// is the same for all events of a span, except for the letter of the phase.
+// Where the head of an event is in the text. The head is everything from the name to the time. Behind the name, the
+// heads of all events of a span differ only in one letter, the event's phase ("b" or "e").
 struct SliceHead {
     std::size_t begin;
     std::size_t behind_name;
@@ -121,8 +121,9 @@ void add_end(TraceText& text, const SliceHead& head, std::uint64_t at_us) noexce
     text.add("}");
 }
 
-// Adds the flow from a call to its handler, for which both use the number of the call's span. The flow is a part of the
-// slices' own events, because separate flow events ("s" and "f") attach only to slices of threads.
+// Adds the flow that leads from a call to its handler; the call and the handler identify the flow by the number of the
+// call's span. The flow is a part of the slices' own events, because separate flow events ("s" and "f") attach only to
+// slices of threads.
 void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     const bool out = span.kind == SpanKind::call;
     const std::uint64_t call = out ? span.context.span : span.parent;
@@ -132,8 +133,8 @@ void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     text.add(out ? R"(", "flow_out": true)" : R"(", "flow_in": true)");
 }
 
-// Draws the phases one after the other, from the beginning of the call to its end. Transfers are drawn after the rest
-// of their handler's time, no matter when they ran.
+// Draws the phases one after the other, from the beginning of the call to its end. The phase of the handler's transfers
+// is drawn after the rest of the handler's time, no matter when the transfers ran.
 void add_phases(TraceText& text, const SpanRecord& span, const SliceHead& of_span) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
@@ -229,7 +230,7 @@ void TraceFile::write_text() noexcept {
     text_->clear();
 }
 
-// Spans come in the order in which they ended, so few of them are out of place.
+// Sorts the spans by their beginnings. Spans come in the order in which they ended, so few are out of place.
 void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
     const auto before = [&](std::uint32_t left, std::uint32_t right) {
         const SpanRecord& one = spans[left];
@@ -247,7 +248,7 @@ void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
 void TraceFile::add(const SpanRecord& span) {
     if (text_->room() < span_bytes_max) write_text();
     // Spans whose parent is this handler may already be in the file, and may have begun in the same microsecond. So the
-    // handler is drawn from one microsecond earlier; otherwise viewers would not take it for the parent.
+    // handler is drawn from one microsecond earlier; otherwise viewers would not take the handler for the parent.
     const bool late = span.kind == SpanKind::handler && span.began_unix_us <= written_until_us_;
     text_->add(",\n");
     add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), names_->of_rpc(span.name), names_->of_peer(span.peer),

@@ -2,11 +2,11 @@
 // The lanes in which a viewer draws spans. A lane belongs to one process. The slices of one lane must nest: if they
 // overlap without nesting, viewers draw them at wrong lengths.
 //
-// A handler has a lane of its own. The calls and transfers that it makes are drawn in it, below the handler, unless one
-// overlaps an earlier one or outlives the handler: that one gets a lane of its own. Spans arrive when they end, and a
-// handler arrives after all that it has waited for. So two times per lane are enough to decide: when the last child in
-// the lane ended, and when its handler did. These times are kept in a table in which several parents may share an
-// entry; then a free lane may be taken for a busy one.
+// A handler has a lane of its own. The calls and transfers that a handler makes are drawn in its lane, below the
+// handler; a call or transfer that overlaps an earlier one, or outlives the handler, gets a lane of its own. Spans
+// arrive when they end, and a handler arrives after all that it has waited for. So two times per lane are enough to
+// decide: when the last call or transfer in the lane ended, and when the handler ended. These times are kept in a table
+// in which several handlers may share an entry; then a free lane may be taken for a busy one.
 #pragma once
 
 #include <cinnabar/hl/span_exporter.hpp>
@@ -21,8 +21,8 @@ namespace cinnabar::hl {
 
 class TraceLanes {
   public:
-    // Returns the lane of the span. If several spans arrive together, pass them in the order in which they began; of
-    // those that began at the same time, pass handlers before the calls that they made.
+    // Returns the lane of the span. If several spans arrive together, pass them in the order in which they began; if
+    // spans began at the same time, pass a handler before the calls that it made.
     [[nodiscard]] std::uint64_t lane_of(const SpanRecord& span) noexcept {
         if (span.kind == SpanKind::handler) {
             Entry& own = entry_of(span.context.span);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of RPCs and peers as they are written to a trace file. Most spans have the name and the peer of one of the
-// spans shortly before them, so the last ones are kept, at a place that depends on the name or the peer. One thread.
+// The names of RPCs and peers as they are written to a trace file. Most spans have the same name and peer as a span
+// shortly before, so recent texts are kept, each at a place that depends on the name or the peer. One thread.
 #pragma once
 
 #include "trace_text.hpp"

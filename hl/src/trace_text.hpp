@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a trace file, built in a buffer of fixed size: a string that grows piece by piece took four times as
-// long.
+// The text of a trace file, built in a buffer of fixed size, because a string that grows piece by piece took four times
+// as long.
 #pragma once
 
 #include <cinnabar/base/hex.hpp>
@@ -60,8 +60,8 @@ class TraceText {
         write_two(to + 4, rest % 100);
         used_ += second_digits_ + 6;
     }
-    // Peers choose names and addresses, so all characters that would need escaping are dropped, and so is everything
-    // beyond plain_max. cut() does the latter first.
+    // Returns at most plain_max characters of the text, without the characters that would need escaping, since peers
+    // choose names and addresses. cut() first cuts the text to plain_max characters.
     [[nodiscard]] static std::string plain(std::string text) noexcept {
         std::erase_if(text, [](char c) { return !is_plain(c); });
         text.resize(std::min(text.size(), plain_max));

@@ -16,8 +16,8 @@ namespace cinnabar::tools {
 // Whether both may be done in one call.
 [[nodiscard]] bool go_together(const Errand& one, const Errand& other);
 
-// Does errands in one call: at most files::small_files_max, each of which may go together with the first. Returns one
-// result for each, in order. The errands must live until the task ends.
+// Does errands in one call. Requires: at most files::small_files_max errands, each of which may share a call with the
+// first. Returns one result for each errand, in order. The errands must live until the task ends.
 [[nodiscard]] hl::Task<std::vector<Result<files::Moved>>> move_in_one_call(files::Client& session,
                                                                            const std::vector<Errand*>& errands);
 

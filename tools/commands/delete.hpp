@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --delete: when all else of a command has succeeded, removes from the command's folders on the receiving side what its
-// sources do not have. If anything has failed, nothing is removed, and that is reported. One thread.
+// --delete: when all else of a command has succeeded, removes from the command's folders on the receiving side what the
+// sources do not have. If anything has failed, removes nothing, and reports so. One thread.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -15,12 +15,12 @@
 
 namespace cinnabar::tools {
 
-// For `cinnabar save`: in the folders on the server, over a session of its own. If the server is lost, it is redialled,
-// as it is for files.
+// Removes extraneous entries in the folders on the server, for `cinnabar save`, over a session of its own. Redials a
+// lost server, as for files.
 void delete_there(const std::string& server, const SaveOptions& options, const SourceNames& names, Report& report,
                   ProgressBar& bar, const Interrupt& interrupt);
 
-// For `cinnabar fetch`: in the folders below `into`; null: a dry run without a target folder.
+// Removes extraneous entries below `into`, for `cinnabar fetch`; null: a dry run without a target folder.
 void delete_here(const files::Root* into, const FetchOptions& options, const SourceNames& names, Report& report,
                  const Interrupt& interrupt);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides a server's file descriptors among files in progress and clients. A file takes up to three (the file, its
-// directory, and the file that it replaces), a client up to two.
+// Divides a server's file descriptors among files in progress and clients. A file takes up to three descriptors (the
+// file, its directory, and the file that it replaces), a client up to two.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct Descriptors {
     std::uint32_t connections = 0;    // beyond this number, idle clients are asked to disconnect
 };
 
-// Divides `limit` descriptors; no number in the result is larger than in `wanted`. Reserves some for the server itself,
-// and for its `writers`: disk threads that open directories when they finish a file. No side effects.
+// Divides `limit` descriptors; no number in the result is larger than in `wanted`. Reserves some descriptors for the
+// server itself, and for `writers` disk threads, which open directories when they finish a file. No side effects.
 [[nodiscard]] Descriptors divide_descriptors(std::uint64_t limit, const Descriptors& wanted, unsigned writers) noexcept;
 
 // Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. For
-// commands that cannot bound the number of their connections or processes themselves.
+// commands that cannot bound how many connections or processes they have.
 std::uint64_t raise_descriptor_limit() noexcept;
 
 }  // namespace cinnabar::tools

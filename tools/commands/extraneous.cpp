@@ -69,8 +69,8 @@ class Search {
     }
 
   private:
-    // Plans which folders are opened to their owner, and whose modes and times are set again afterwards: to those of
-    // the source; if the source does not have the folder, to those that the folder had before.
+    // Plans which closed folders are opened to their owner, and which folders get a mode and time afterwards: the
+    // source's, if the source has the folder; otherwise a closed folder gets back what it had before.
     void open_and_finish(Deletion& deletion) const {
         std::vector<std::string_view> parents;  // in the order of found_: those of one folder follow each other
         std::set<std::string_view> gone;        // of the closed folders

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --delete removes: extraneous entries, that is, entries in the command's folders on the receiving side that no
-// source has. The rules are rsync's. One thread.
+// Finds what --delete removes: extraneous entries, that is, entries in the command's folders on the receiving side that
+// no source has. The rules are rsync's. One thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -48,8 +48,8 @@ struct Deletion {
     std::vector<std::string> closed;
     // The contents of a folder come before the folder, and deeper entries before those that are less deep.
     std::vector<Extraneous> entries;
-    // Folders that stay, and whose modes and times must be set again: to those of the source if it has the folder,
-    // otherwise to those that a closed folder had before. Inner ones first.
+    // Folders that stay and get a mode and time when the deletion is done: the source's, if the source has the folder;
+    // otherwise a closed folder gets back what it had before. Inner folders come first.
     struct Changed {
         std::string name;
         files::Attributes attributes;
@@ -62,11 +62,11 @@ struct Deletion {
 using ListBelow = std::function<hl::Task<Result<files::Listing>>(const std::string& name, const std::string& given)>;
 using CannotList = std::function<void(const std::string& name, const Error& error)>;
 
-// Finds the extraneous entries in the given folders; at most `limit` of them are to be removed. Does not remove entries
-// that the filter excludes, unfinished files of fetches and of servers, or any folder with something in it that stays.
-// A symbolic link is treated as a file, and never followed. If a folder does not exist, it has no entries. If one
-// cannot be listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session.
-// too_large: the folders have over ten million entries. The references must stay valid until the task ends.
+// Finds the extraneous entries in the given folders; at most `limit` of these are to be removed. Keeps entries that the
+// filter excludes, unfinished files of fetches and of servers, and any folder with something in it that stays. Treats a
+// symbolic link as a file, and never follows it. A folder that does not exist has no entries. If a folder cannot be
+// listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session. too_large: the
+// folders have over ten million entries. The arguments must live until the task ends.
 [[nodiscard]] hl::Task<Result<Deletion>> find_extraneous(const SourceNames& names, const files::Filter& filter,
                                                          std::optional<std::uint64_t> limit, const ListBelow& list,
                                                          const CannotList& failed);

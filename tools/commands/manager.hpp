@@ -34,17 +34,17 @@ class Manager {
     // `server`: name of a group's server, for the output; empty: no group. `options` must outlive this object.
     explicit Manager(const ManageOptions& options, std::string server = {});
 
-    // Applies `step` to each name. The error of one name is reported and the others continue, unless it ends the
-    // session. At a server of a group, a missing name is no error.
+    // Applies `step` to each name. Reports the error of a name and continues with the other names, unless the error
+    // ends the session. At a server of a group, a missing name is no error.
     [[nodiscard]] hl::Task<Result<void>> each(files::Client& session, const std::vector<std::string>& names, Step step);
 
     void print(const std::string& text, JsonObject object) const;
     void fail(const std::string& name, const Error& error);
-    // Remembers a file for a later pass over all of them.
+    // Remembers a file for a later pass over all files.
     void add_file(std::string name) { files_.push_back(std::move(name)); }
     [[nodiscard]] std::vector<std::string> take_files() { return std::exchange(files_, {}); }
-    // Records the checksum of a file, for at most a million files, to be compared with those of other servers of the
-    // group.
+    // Records the checksum of a file, for at most a million files, to be compared with the checksums at other servers
+    // of the group.
     void note_checksum(const std::string& name, std::uint64_t checksum);
 
     [[nodiscard]] const ManageOptions& options() const noexcept { return options_; }

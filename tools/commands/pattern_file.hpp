@@ -9,9 +9,9 @@
 
 namespace cinnabar::tools {
 
-// Adds the patterns in a file, one per line. The verdict of a pattern is `verdict`, or that of the line's own prefix:
-// "+ " or "- ". Empty lines and lines that begin with '#' or ';' are skipped. Errors of file_error(). invalid_argument:
-// an empty pattern; the patterns before it were added.
+// Adds the patterns in a file, one per line. The verdict of a pattern is given by the line's prefix, "+ " or "- ";
+// without a prefix, by `verdict`. Empty lines and lines that begin with '#' or ';' are skipped. Errors: those of
+// file_error(); invalid_argument: a pattern is empty, and the patterns before it were added.
 [[nodiscard]] Result<void> add_patterns_in(const std::string& path, files::Filter::Verdict verdict,
                                            files::Filter& filter);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of `serve --policy`. It is checked for changes while the server runs, and new rules apply at once. If a new
-// version cannot be used, the old rules stay in force and the log says why.
+// The file of `serve --policy`. The file is checked for changes while the server runs, and new rules apply at once. If
+// a new version cannot be used, the old rules stay in force and the log says why.
 #pragma once
 
 #include <cinnabar/base/file_watch.hpp>

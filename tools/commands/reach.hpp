@@ -9,8 +9,9 @@
 
 namespace cinnabar::tools {
 
-// Connects a node with the transports that the address names, or with `transport` only. bad_address: no such transport,
-// or the address cannot be parsed. `tls`: for addresses of tcps, ofis and verbss.
+// Connects a node to the server by the transports that the address names, or by `transport` only. `tls`: for addresses
+// of tcps, ofis and verbss. bad_address: the address cannot be parsed, does not name `transport`, or names only
+// transports that this host does not have. Other errors: as hl::Node::connect.
 [[nodiscard]] Result<hl::Connected> reach(const std::string& server, const std::string& transport = {},
                                           unsigned contexts = 1, const na::TlsOptions& tls = {});
 
@@ -25,7 +26,7 @@ namespace cinnabar::tools {
 // Whether calls may go over the loopback, where the server may belong to any user of this host. Looks host names up.
 [[nodiscard]] bool leads_to_loopback(const hl::Connected& reached);
 
-// Names the transport in use; if the server has several, why it is not a better one.
+// Names the transport in use; if the server has several, also says why no better transport is in use.
 [[nodiscard]] std::string way_to(const hl::Connected& reached);
 
 }  // namespace cinnabar::tools

@@ -26,9 +26,9 @@ class TreeRemoval {
     TreeRemoval(Manager& manager, files::Client& session, const std::string& name)
         : manager_(manager), session_(session), top_(name) {}
 
-    // Removes what is in the folder, and finally the folder itself. Follows no symbolic link below it, even if a folder
-    // is replaced by one meanwhile. The error of one entry is reported and the others are removed, unless it ends the
-    // session. Returns the error that ended the session, or that of the folder.
+    // Removes the contents of the folder, and finally the folder itself. Follows no symbolic link below the folder,
+    // even if a folder is replaced by a link meanwhile. Reports the error of an entry and removes the other entries,
+    // unless the error ends the session. Returns the error that ended the session, or the error of the folder itself.
     [[nodiscard]] hl::Task<Result<void>> run();
 
   private:
@@ -41,10 +41,11 @@ class TreeRemoval {
     // Lists the next folders, and adds what is in them.
     [[nodiscard]] hl::Task<void> list_some();
     void take(const std::shared_ptr<Found>& folder, const files::Listing& listing);
-    // Call when all that is in the folder has been added, or when it could not be listed (`failed`). Adds the folder
-    // itself, unless it failed, and then each folder above it of which everything has now been added.
+    // Adds the folder itself, unless it failed, and then each parent folder whose contents have now all been added.
+    // Call close() when all that is in the folder has been added, or when the folder could not be listed (`failed`).
     void close(const Found& folder, bool failed);
-    // Removes added entries, a full batch with each call; fewer stay for the next time. `all`: removes these as well.
+    // Removes added entries, one full batch with each call; entries that do not fill a batch stay for the next time.
+    // `all`: removes the rest as well.
     [[nodiscard]] hl::Task<void> remove_added(bool all);
     [[nodiscard]] hl::Task<void> remove_together(std::vector<std::string> names);
     // Ends the removal.
@@ -55,7 +56,7 @@ class TreeRemoval {
     Manager& manager_;
     files::Client& session_;
     const std::string& top_;
-    // Those found last are listed first, so that only few folders are unfinished at once.
+    // Found folders. The folders found last are listed first, so that only few folders are unfinished at once.
     std::vector<std::shared_ptr<Found>> unlisted_;
     // Added entries: each folder comes after everything in it. They are removed in this order, one call after another.
     std::deque<std::string> added_;

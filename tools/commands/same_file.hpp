@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a file that is named on the command line is on the other side already. Files of trees are compared by
-// listings (tree_plan.hpp).
+// Finds out whether the other side already has a file that is named on the command line. Files of trees are compared by
+// listings instead (tree_plan.hpp).
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -17,15 +17,15 @@ struct SameBy {
     bool checked = true;      // files are saved with checksums
 };
 
-// Whether a file that may replace another one is compared with it first, as files of trees are. If this is false, the
-// file is always transferred: the only thing to compare would be the checksum with which the other file was saved,
-// which does not tell whether that file is still undamaged.
+// Returns whether a file that may replace another file is compared with it first, as files of trees are. False: the
+// file is always transferred. Only the checksum with which the other file was saved could be compared, and that
+// checksum does not tell whether the other file is still undamaged.
 [[nodiscard]] constexpr bool tells_before(const SameBy& how) noexcept { return how.preserved || how.by_content; }
 
-// Compares the local file that `open` opens with `name` on the server. With `preserved`, files of equal size, time and
-// mode are the same. Otherwise times tell nothing, because the receiving side gives its file a time of its own; so the
-// local file is read, and compared with the checksum with which the server's file was saved. Errors: those of
-// Client::look() and of `open`. `session` must live until the task ends.
+// Returns whether the local file that `open` opens is the same as the file `name` on the server. With `preserved`,
+// files of equal size, time and mode are the same. Without it, times tell nothing, because the receiving side gives its
+// file a time of its own; so the local file is read, and its checksum compared with the checksum with which the
+// server's file was saved. Errors: those of Client::look() and of `open`. `session` must live until the task ends.
 [[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
                                                   SameBy how);
 

@@ -49,7 +49,7 @@ Result<void> write_ready_file(const std::string& path, const std::string& addres
     return file.commit();
 }
 
-// The key that clients must prove. If none was given and other users of the host can connect, the server generates a
+// The key that clients must prove. If no key was given and other users of the host can connect, the server generates a
 // key, which clients of the server's own user find automatically.
 struct ServerKey {
     std::optional<files::Key> key;

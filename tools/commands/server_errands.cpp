@@ -32,8 +32,9 @@ hl::Task<Result<bool>> has_hard_link(files::Client& session, const files::Entry&
     co_return same;
 }
 
-// The result of a step that failed with `why`. If an earlier session tried the step too, the step may have succeeded
-// then, and its answer have been lost: if `looking` finds the entry that the step makes, the result is success.
+// Returns the result of a step that failed with `why`: usually `why`. If an earlier session tried the step too
+// (`again`), the step may have succeeded in that session, and the answer may have been lost: if `looking` finds the
+// entry that the step makes, returns success.
 hl::Task<Result<files::Moved>> failed_unless(hl::Task<Result<bool>> looking, bool again, Error why) {
     if (!again || why.code != Errc::exists) co_return why;
     Result<bool> there = co_await std::move(looking);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errands that make the folders and links of a tree on a server, many in one call. `result` describes the entry, with
-// its name on the server. When an errand is repeated because its session was lost, it succeeds if the folder or link
-// exists already.
+// Errands that make the folders and links of a tree on a server, many in one call. `result`: the entry, with its name
+// on the server. An errand that is repeated because its session was lost succeeds if the folder or link exists already.
 #pragma once
 
 #include "commands/transfer.hpp"

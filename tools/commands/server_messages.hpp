@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of `cinnabar serve`, as text or lines of JSON: its address, files saved and failed, refused clients, and
-// warnings of the library. All pass through an Outlet, so that the loop never waits for a slow reader.
+// The messages of `cinnabar serve`, as text or lines of JSON: the server's address, files saved and failed, refused
+// clients, and warnings of the library. All messages pass through an Outlet, so that the loop never waits for a slow
+// reader.
 #pragma once
 
 #include "commands/commands.hpp"

@@ -28,9 +28,9 @@ bool is_lost(Errc code) noexcept {
     }
 }
 
-// Whether a client may get this error from the address of a lost server before the server is back. permission: a
-// restarted server rejects the old key until it has published its new one. protocol: another program has the port
-// meanwhile. overloaded: all other clients reconnect, too.
+// Returns whether a client may get this error from the address of a lost server before the server is back. permission:
+// a restarted server rejects the old key until the server has published its new key. protocol: another program has the
+// port meanwhile. overloaded: all other clients reconnect, too.
 bool may_be_not_back_yet(Errc code) {
     return code == Errc::permission || code == Errc::protocol || code == Errc::overloaded;
 }

@@ -14,9 +14,9 @@
 
 namespace cinnabar::tools {
 
-// Opens the destination folder. Unless this is a dry run, makes it if it does not exist, and removes what killed
-// fetches left there and no fetch can resume. Empty: this is a dry run, and the folder does not exist. Errors of
-// file_error() and Root::open().
+// Opens the destination folder. Unless this is a dry run, makes the folder if it does not exist, and removes from it
+// the remains of killed fetches that no fetch can resume. Empty: this is a dry run, and the folder does not exist.
+// Errors: those of file_error() and Root::open().
 [[nodiscard]] Result<std::optional<files::Root>> open_target_folder(const FetchOptions& options);
 
 // Lists all entries of a folder below `into`, which must live until the task ends. `no_links_below`, and the errors: as

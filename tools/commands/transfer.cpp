@@ -50,8 +50,8 @@ class Movement {
     }
     // The number of errands that are over; shows whether a session made progress.
     [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
-    // Reports all errands that are not over. If there is no plan yet, reports only that `server` failed. Requires: a
-    // session has ended with `why`.
+    // Reports that each errand that is not over has failed or was not tried. If there is no plan yet, reports only that
+    // `server` failed. Requires: a session has ended with `why`.
     void give_up(const std::string& server, const Error& why) {
         if (!plan_) {
             left_out_.report_to(report_);
@@ -150,7 +150,7 @@ class Movement {
         }
     }
 
-    // Whether the errand failed because its name is taken, but by the same file. If an error ends the session during
+    // Returns whether the errand failed because its name is taken by the same file. If an error ends the session during
     // the comparison, sets `moved` to that error.
     static hl::Task<bool> was_there(files::Client& session, const Errand& errand, Result<files::Moved>& moved) {
         if (moved.code() != Errc::exists || !errand.is_same) co_return false;
@@ -159,13 +159,13 @@ class Movement {
         co_return same&&* same;
     }
 
-    // If a folder could not be made, that was reported; finishing it is skipped silently.
+    // Whether to skip the errand silently: finishing a folder that could not be made, which was reported already.
     [[nodiscard]] bool is_pointless(const Errand& errand) const {
         return errand.file.kind == Report::Kind::hidden && errand.result && failed_.contains(errand.result->name);
     }
 
-    // Whether the errand can be done in the same call as `others`. If an earlier session was lost during the errand, it
-    // is done by itself.
+    // Returns whether the errand can be done in the same call as `others`. False if an earlier session was lost during
+    // the errand, which is then done by itself.
     bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
         if (!may_go_together(errand) || errand.over || errand.lost || is_pointless(errand) || why_not(errand))
             return false;
@@ -211,8 +211,8 @@ class Movement {
     void settle(Errand& errand, const Result<files::Moved>& moved) {
         const bool tried = errand.lost.has_value();
         errand.lost.reset();
-        // The server is still busy with this errand of an earlier session, so it is tried again later. The other
-        // errands of this phase continue meanwhile.
+        // The server is still busy with this errand of an earlier session, so the errand is tried again later. The
+        // other errands of this phase continue meanwhile.
         if (tried && moved.code() == Errc::busy) {
             held_ = errand.lost = moved.error();
             return;
@@ -236,9 +236,9 @@ class Movement {
         report_.done(errand.file);
     }
 
-    // Why the errand must not be tried; empty: it may be. If a folder above the entry has failed, a link may have the
-    // folder's name, and the entry would be made where the link leads. If the file that a hard link refers to has
-    // failed, another file may have that name.
+    // Returns why the errand must not be tried; empty: it may be tried. If a folder above the entry has failed, a link
+    // may have the folder's name, and the entry would be made where the link leads. If the file that a hard link refers
+    // to has failed, another file may have the file's name.
     [[nodiscard]] std::optional<Error> why_not(const Errand& errand) const {
         if (!errand.result || failed_.empty()) return std::nullopt;
         for (auto up = files::parent_of(errand.result->name); !up.empty(); up = files::parent_of(up)) {

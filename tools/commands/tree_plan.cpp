@@ -190,9 +190,9 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
     co_return Result<void>();
 }
 
-// Keeps the step that finishes a folder only if an entry is made in the folder, or if its attributes differ from the
-// planned ones. If an entry is made in an existing folder that its owner may not write to, also keeps the step that
-// makes the folder, which opens it for the time being.
+// Keeps the step that finishes a folder only if an entry is made in the folder, or if the folder's attributes differ
+// from the planned attributes. If an entry is made in an existing folder that its owner may not write to, also keeps
+// the step that makes the folder, which lets the owner write to the folder for the time being.
 void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
     std::set<std::string, std::less<>> touched;
     for (const auto* errands : {&files_, &links_, &hard_links_}) {

@@ -34,13 +34,13 @@ class TreePlan {
     void add_named_file(Errand errand, std::string as);
     void add_link(Errand errand) { links_.push_back(std::move(errand)); }
     void add_hard_link(Errand errand) { hard_links_.push_back(std::move(errand)); }
-    // For hard links: returns the name of the first file with the same inode. Empty: this file is the first, and its
-    // name is remembered.
+    // For hard links: returns the name of the first file with the same inode. Empty: this file is the first, and the
+    // plan remembers its name.
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
-    // Lists the trees on the receiving side, and removes the errands for entries that are the same there: files of
-    // equal size, time and mode, links with equal targets, and folders with nothing left to do. With `by_content`,
+    // Lists the trees on the receiving side, and removes the errands for entries that are the same on that side: files
+    // of equal size, time and mode, links with equal targets, and folders with nothing left to do. With `by_content`,
     // files of equal size and mode are compared by content instead of time, up to `jobs` at once. If an error ends the
-    // session, returns it and removes no errand.
+    // session, returns that error and removes no errand.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     struct ByContent {
         files::Client* session;
@@ -48,11 +48,12 @@ class TreePlan {
     };
     [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report,
                                                              std::optional<ByContent> by_content = {});
-    // The names of all entries on the receiving side. Call it before leave_out_unchanged(), which removes some.
+    // Returns the names of all planned entries on the receiving side. Call it before leave_out_unchanged(), which
+    // removes some entries.
     [[nodiscard]] SourceNames names() const;
-    // invalid_argument: two entries would get the same name on the receiving side, and are not both folders, so chance
-    // would decide which of them stays. `name`: the member of Report::File that has the name on the receiving side;
-    // `source`: the member that tells the two entries apart.
+    // Checks that entries get different names on the receiving side. invalid_argument: two entries would get the same
+    // name and are not both folders, so chance would decide which entry stays. `name`: the member of Report::File that
+    // has the name on the receiving side; `source`: the member that tells the two entries apart.
     [[nodiscard]] Result<void> check_names(std::string Report::File::*name, std::string Report::File::*source) const;
     // Returns the plan, and adds its files and bytes to `bar`.
     [[nodiscard]] Plan take(ProgressBar& bar);
@@ -75,8 +76,8 @@ class TreePlan {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> first_names_;
 };
 
-// Whether a link `name` in a tree may point out of the tree: its target is absolute, has too many "..", or has a ".."
-// after another name, which may itself be a link. No side effects.
+// Returns whether a link `name` in a tree may point out of the tree: `target` is absolute, has too many "..", or has a
+// ".." after another name, which may itself be a link. No side effects.
 [[nodiscard]] bool leads_out(std::string_view name, std::string_view target);
 
 // Whether a file may be saved with others in one call: it is small, and not saved by a push.

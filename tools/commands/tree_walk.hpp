@@ -19,21 +19,22 @@ struct Walk {
     std::string prefix;  // prepended to each path for the filter
     const files::Filter& filter;
     files::ExtendedKinds extended;
-    // Called for each entry that passes the filter, a folder before its contents. Return false to skip a folder's
+    // Called for each entry that passes the filter, for a folder before its contents. Returns false to skip a folder's
     // contents.
     std::function<bool(const files::Entry& entry)> found;
     // Called for a folder that could not be listed.
     std::function<void(const std::string& below, const Error& error)> failed;
     // Called for an entry that the filter rejects.
     std::function<void()> left_out;
-    // If the server lists more entries in the whole tree than this, the walk fails.
+    // The maximum number of entries in the whole tree; the walk fails if the server lists more.
     std::uint64_t entries_max = 10'000'000;
 };
 // Walks the tree. `first`: the listing of the folder itself. `walk` must live until the task ends. protocol: the server
-// lists a tree without end (Walk::entries_max). Also errors that end the session.
+// lists more than Walk::entries_max entries. Also errors that end the session.
 [[nodiscard]] hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first);
 
-// Whether a name may be a file if listing it has failed with this code: a server lists folders only.
+// Returns whether a name may be a file, given the code with which listing the name has failed: a server lists folders
+// only.
 [[nodiscard]] constexpr bool may_be_file(Errc code) noexcept {
     return code == Errc::invalid_argument || code == Errc::not_found || code == Errc::permission;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the processors on which this process may run: which of them are threads of one core, on which NUMA nodes they
-// are, and whether the kernel moves threads between them.
+// Checks the processors on which this process may run: which processors are threads of one core, on which NUMA nodes
+// the processors are, and whether the kernel moves threads between them.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 

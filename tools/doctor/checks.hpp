@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The doctor's checks of a machine. Each adds what it found, good or bad, under its own ids (docs/doctor.md lists
-// them). No check changes anything.
+// The doctor's checks of a machine. Each check adds what it found, good or bad, under its own ids (docs/doctor.md lists
+// all ids). No check changes anything.
 #pragma once
 
 #include "doctor/finding.hpp"

@@ -36,9 +36,9 @@ class Host {
     [[nodiscard]] virtual std::optional<Space> space(const std::string& path) const = 0;
     [[nodiscard]] virtual std::string environment(const std::string& name) const = 0;
     [[nodiscard]] virtual Lookup look_up(const std::string& name) const = 0;
-    // The path MTU, as the kernel knows it, to the first address of a host that accepts a TCP connection. The kernel
-    // knows the MTU of the route's first hop, until larger packets were sent and a node on the way has refused them.
-    // nullopt: no address accepts, or the name does not resolve. Blocks for up to 2 s per address.
+    // Returns the path MTU that the kernel knows for the first address of the named host that accepts a TCP connection.
+    // The kernel knows only the MTU of the route's first hop, until larger packets were sent and a router on the way
+    // has refused them. nullopt: no address accepts, or the name does not resolve. Blocks for up to 2 s per address.
     [[nodiscard]] virtual std::optional<unsigned> path_mtu(const std::string& name, std::uint16_t port) const = 0;
     [[nodiscard]] virtual std::uint64_t monotonic_ns() const = 0;
     [[nodiscard]] virtual std::uint64_t real_ns() const = 0;

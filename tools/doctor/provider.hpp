@@ -6,8 +6,8 @@
 
 namespace cinnabar::tools::doctor {
 
-// The drawback of the provider that a scheme such as "ofi+sockets" names. Empty: none is known, or the scheme names no
-// provider.
+// Returns the drawback of the provider that a scheme such as "ofi+sockets" names. Empty: no drawback is known, or the
+// scheme names no provider.
 [[nodiscard]] std::string_view drawback_of(std::string_view scheme) noexcept;
 
 }  // namespace cinnabar::tools::doctor

@@ -8,8 +8,8 @@
 
 namespace cinnabar::tools::doctor {
 
-// Ids: transport-SCHEME, transports, ofi-provider. A transport that does not open is a problem if the host has the
-// devices that it needs, otherwise a note. `devices`: the host has RDMA devices.
+// Checks which transports open. Ids: transport-SCHEME, transports, ofi-provider. A transport that does not open is a
+// problem if the host has the devices that the transport needs, otherwise a note. `devices`: the host has RDMA devices.
 void check_transports(const na::Registry& registry, bool devices, Findings& found);
 
 }  // namespace cinnabar::tools::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a task at each server of a group, at a bounded number of servers at once, so that a large group does not use up
-// all descriptors. One thread.
+// Runs a task at each server of a group. The number of servers at once is limited, so that a large group does not use
+// up all descriptors. One thread.
 #pragma once
 
 #include "group_files/sessions.hpp"

@@ -23,8 +23,8 @@
 namespace cinnabar::tools::group_files {
 namespace {
 
-// Whether another server may succeed after this error: it may have the file, or an undamaged copy. But if a local file
-// has the name already (`exists`), no server can.
+// Returns whether another server may succeed after this error: the other server may have the file, or an undamaged
+// copy. No server can succeed after `exists`: a local file has the name already.
 bool another_may_give(Errc code) { return code != Errc::exists; }
 
 Error incomplete(const Error& lost) {
@@ -177,8 +177,8 @@ class GroupFetch {
         file.checksum = moved.checksum;
     }
 
-    // The size of a small file of a tree, which may share a call with others. Empty: the file has a call of its own,
-    // because it is not such a file, or because its content is compared first.
+    // Returns the size of a small file of a tree, which may share a call with other files. Empty: the file has a call
+    // of its own, because it is large or not of a tree, or because its content is compared first.
     [[nodiscard]] std::optional<std::uint64_t> packed_bytes(const Wanted& wanted) const {
         if (!wanted.entry || !wanted.listed_bytes || *wanted.listed_bytes > files::small_file_bytes_max)
             return std::nullopt;

@@ -93,8 +93,8 @@ bool FetchedTree::make_one(const GroupTree& tree, const std::string& below, cons
     }
     file.bytes = entry.bytes;
     Wanted wanted{std::move(file), std::move(as), entry, found.largest_bytes};
-    // If the servers' copies differ, the copy of the first server in the file's order is fetched. `entry` may describe
-    // another server's copy, so the local file is then not compared with it.
+    // If the servers' copies differ, the local file is not compared with `entry`, because the copy of the first server
+    // in the file's order is fetched, and `entry` may describe the copy of another server.
     const bool compares = !options_.ignore_times && !options_.by_content && !found.differ;
     if (compares && looks_same(wanted))
         report_.unchanged(wanted.file);

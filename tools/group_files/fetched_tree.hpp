@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the folders and links of a tree that is fetched from a group, and lists the files to be fetched. Everything is
-// made below the target folder, whatever names the servers send. One thread.
+// Makes the folders and links of a tree that is fetched from a group, and lists the files to fetch. Everything is made
+// below the target folder, whatever names the servers send. One thread.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -31,15 +31,15 @@ struct Wanted {
 
 class FetchedTree {
   public:
-    // `into`: null for a dry run without a target folder. The references must outlive this object. After `stop`,
-    // nothing more is made.
+    // Makes nothing yet. `into`: the target folder; null for a dry run without one. The references must outlive the
+    // FetchedTree. After `stop`, nothing more is made.
     FetchedTree(const FetchOptions& options, const files::Root* into, Report& report, std::stop_token stop = {})
         : options_(options), into_(into), report_(report), stop_(std::move(stop)) {}
 
-    // Makes the folders of the tree, and returns its files. Reports unchanged entries, and those that cannot be made.
-    // In a dry run, only reports what would be done.
+    // Makes the folders of the tree, and returns the files to fetch. Reports unchanged entries, and entries that cannot
+    // be made. In a dry run, only reports what would be done.
     [[nodiscard]] std::vector<Wanted> make(const GroupTree& tree);
-    // Whether the local file has the size, mode and time of the entry; with by_content, only size and mode are
+    // Returns whether the local file has the size, mode and time of the entry; with by_content, only size and mode are
     // compared.
     [[nodiscard]] bool looks_same(const Wanted& wanted) const;
     // Reserves a name below the target folder. False: another entry of this command has it, and not both are folders.
@@ -54,7 +54,7 @@ class FetchedTree {
     [[nodiscard]] bool make_folder(const Report::File& file, const std::string& as,
                                    const files::Attributes& attributes);
     void add_link(const Report::File& file, const std::string& as, const files::Entry& entry);
-    // Empty: it does not exist.
+    // Empty: the entry does not exist.
     [[nodiscard]] std::optional<files::Entry> look(const std::string& as) const;
     void tell(const Report::File& file, const Result<void>& made);
 

@@ -6,7 +6,7 @@
 
 namespace cinnabar::tools::group_files {
 
-// Does `work` with the names at each server of the group that has them, even at servers that placement would not
+// Does `work` with each name at every server of the group that has the name, even at servers that placement would not
 // choose. A name that no server has is a failure, and so are copies whose checksums differ.
 [[nodiscard]] ExitCode manage_group(const ManageOptions& options, ManageWork work);
 

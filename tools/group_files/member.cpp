@@ -50,10 +50,11 @@ Result<void> check_group(const ServeOptions& options) {
     return {};
 }
 
-// Anyone may see the view, because clients find the servers in it. Callers of the kind `dialled` may do what members
-// may, because members also call over connections that this server has dialled; the transport has proven that the other
-// side of these is a server. But it need not be a member: `cinnabar copy` makes this server dial an address that the
-// client chooses. So a client that may save can help a peer that has a server's certificate to become a member.
+// Makes the policy for the group's RPCs. Anyone may see the view, because clients find the servers in it. Callers of
+// the kind `dialled` may do what members may, because members also call over connections that this server has dialled;
+// the transport has proven that the other side of such a connection is a server. But that server need not be a member:
+// `cinnabar copy` makes this server dial an address that the client chooses. So a client that may save can help a peer
+// that has a server's certificate to become a member.
 Result<std::shared_ptr<const rpc::Policy>> group_policy(const ServeOptions& options) {
     if (options.members.empty()) return std::shared_ptr<const rpc::Policy>();
     const std::vector<std::string> anyone{"anyone"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes many files, each at some of the servers of a group, in rounds. In each round, every file that is not done
-// yet is tried at one server, the next one in the file's order. So a file is never at two servers at once: if the first
-// server refuses it, because it has a different file of that name, no other server has received it meanwhile. One
-// thread.
+// yet is tried at one server, the next server in the file's order. So a file is never tried at two servers at once: if
+// the first server refuses a file, because the server has a different file of that name, no other server has received
+// the file meanwhile. One thread.
 #pragma once
 
 #include "group_files/sessions.hpp"
@@ -43,8 +43,8 @@ struct Rounds {
     unsigned jobs = 8;  // attempts in progress at once
     // Attempts of several files at one server, in one call.
     struct Together {
-        // The size of a file that may share a call with others; empty: it has a call of its own. A call has at most
-        // files::small_files_max files, and not more than fit into a window.
+        // Returns the size of a file that may share a call with others; empty: the file has a call of its own. A call
+        // has at most files::small_files_max files, and no more than fit into a window.
         std::function<std::optional<std::uint64_t>(std::size_t file)> bytes_of;
         // Returns one result per file, in order. `files` lives until the task ends.
         std::function<hl::Task<std::vector<Result<void>>>(const std::vector<std::size_t>& files, std::size_t server,

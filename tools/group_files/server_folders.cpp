@@ -57,8 +57,8 @@ hl::Task<Result<void>> ServerFolders::make(std::size_t server, files::Client& cl
     co_return Result<void>();
 }
 
-// Makes the folders depth by depth: if a folder cannot be made, a link may have its name there, and whatever is below
-// it would be made where the link leads.
+// Makes the folders depth by depth, so that nothing is made below a folder that has failed: a link may have that
+// folder's name, and what is below would be made where the link leads.
 hl::Task<std::vector<Result<void>>> ServerFolders::make_all(std::size_t server, files::Client& client,
                                                             const std::vector<std::string>& names) {
     std::map<std::size_t, std::set<std::string>> missing;  // by depth

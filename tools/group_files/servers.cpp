@@ -22,8 +22,8 @@ using cinnabar::group::Group;
 using cinnabar::group::GroupOptions;
 using cinnabar::group::View;
 
-// Group::follow() retries until join_time is over, even if nobody listens. So it gets a short time at first, and a
-// longer one only if it has timed out, because the member may be slow.
+// How long Group::follow() tries to reach a member. The first attempt is short, because follow() retries until its time
+// is over, even if nobody listens. After a timeout, a second attempt has more time, because the member may be slow.
 constexpr Microseconds first_time{300'000};
 constexpr Microseconds answer_max{5'000'000};
 

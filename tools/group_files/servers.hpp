@@ -17,27 +17,27 @@ namespace cinnabar::tools::group_files {
 struct Server {
     std::string identity;  // of its root
     std::string address;
-    // Set if the member that named this server has proven its identity by its transport. Then this server must prove
-    // its own by its transport, or prove a key; otherwise any member could send clients to a stranger.
+    // Whether this server must prove its identity by its transport, or prove a key. Set if the member that named this
+    // server has proven its own identity by its transport; otherwise that member could send clients to a stranger.
     bool must_prove = false;
 };
 
 inline constexpr std::size_t servers_max = 1024;
 
-// The present members that save files. A root has one server at a time, and a server has one root; so if several
-// members have the same identity or address, only the last one to join counts. too_large: more than servers_max. A pure
-// function.
+// Returns the present members that save files. A root has one server at a time, and a server has one root; so if
+// several members have the same identity or address, only the last member to join counts. too_large: more than
+// servers_max members save files. A pure function.
 [[nodiscard]] Result<std::vector<Server>> servers_in(const cinnabar::group::View& view);
 
-// Asks the members in turn until one answers. unsupported: no member of the group saves files. Also the errors of
-// servers_in() and, with hints, of reach() and Group::follow().
+// Asks the members in turn until one answers, and returns the servers that it names. unsupported: no member of the
+// group saves files. Also the errors of servers_in() and, with hints, of reach() and Group::follow().
 [[nodiscard]] Result<std::vector<Server>> find_servers(const GroupAddress& group, const SessionOptions& options,
                                                        const Interrupt& interrupt);
 
 // The identities by which files are placed.
 [[nodiscard]] std::vector<std::string> identities_of(const std::vector<Server>& servers);
 
-// The folder in the URIs of --group. bad_address: one cannot be parsed, or two name different folders.
+// Returns the folder in the URIs of --group. bad_address: a URI cannot be parsed, or two URIs name different folders.
 [[nodiscard]] Result<std::string> folder_of(const GroupAddress& group);
 
 }  // namespace cinnabar::tools::group_files

@@ -30,17 +30,17 @@ class Sessions {
     Sessions& operator=(const Sessions&) = delete;
 
     [[nodiscard]] const std::vector<Server>& servers() const noexcept { return servers_; }
-    // Makes a node for each wanted session that has none. If its node cannot be made, a session is lost. Requires: not
-    // called inside a task, because a node that fails could not be closed there.
+    // Makes a node for each wanted session that has none. A session whose node cannot be made is lost. Requires: not
+    // called inside a task, because a node that fails cannot be closed inside a task.
     void connect(const std::set<std::size_t>& wanted);
-    // Opens the wanted sessions that are not open yet, several at once. If a session cannot be opened, it is lost.
-    // Requires: all are connected or lost.
+    // Opens the wanted sessions that are not open yet, several at once. A session that cannot be opened is lost.
+    // Requires: all wanted sessions are connected or lost.
     [[nodiscard]] hl::Task<void> open(const std::set<std::size_t>& wanted);
     [[nodiscard]] hl::Task<void> close();
 
-    // Null: the server is lost. Requires: it was opened.
+    // Null: the server is lost. Requires: the server's session was opened.
     [[nodiscard]] files::Client* client(std::size_t server) noexcept;
-    // Why the server is lost. Requires: it is lost.
+    // Why the server is lost. Requires: the server is lost.
     [[nodiscard]] const Error& why_lost(std::size_t server) const { return *sessions_[server].lost; }
     [[nodiscard]] std::vector<Server> those_not_lost() const;
     [[nodiscard]] std::optional<Error> first_lost() const;

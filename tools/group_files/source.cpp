@@ -90,8 +90,8 @@ void complain_of(const std::string& one, const std::string& other, const std::st
              ": save them one by one, with --as or into different folders");
 }
 
-// Trees may share folders, but no other entries: it would be undefined which of the two is saved last. False: two
-// entries have the same name, which was reported.
+// Merges entries with the same name. Trees may share folders, but no other entries, because it would be undefined which
+// entry is saved last. False: two entries that are not both folders have the same name, which was reported.
 bool merge(std::vector<Source>& all) {
     std::map<std::string, const Source*> by_name;
     std::vector<Source> merged;

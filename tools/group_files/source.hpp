@@ -32,8 +32,8 @@ struct Sources {
     std::map<std::string, files::Attributes> folders;  // of the trees, by name on the servers
 };
 
-// Finds the sources, to be saved below `folder` on the servers. Reports sources that cannot be read, and continues.
-// Empty: two sources would get the same name, which was reported.
+// Finds the sources, which are to be saved below `folder` on the servers. Reports sources that cannot be read, and
+// continues. Empty: two sources would get the same name, which was reported.
 [[nodiscard]] std::optional<Sources> find_sources(const SaveOptions& options, const std::string& folder,
                                                   Report& report);
 

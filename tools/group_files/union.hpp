@@ -25,8 +25,8 @@ struct Found {
 
 class Union {
   public:
-    // Counts a server once for each name, even if it lists the name again. Requires: all entries of one server follow
-    // each other.
+    // Adds an entry that a server has listed. Counts a server once for each name, even if the server lists the name
+    // again. Requires: all entries of one server are added before those of the next server.
     void add(files::Entry entry, std::size_t server);
     [[nodiscard]] const std::map<std::string, Found>& by_name() const noexcept { return by_name_; }
 

@@ -21,7 +21,7 @@ struct Pipe {
 };
 
 // Returns a descriptor above 2 for the same file. If this process runs without stdin, stdout or stderr, a file that it
-// opens may get one of their numbers; but in the new process these must be its standard streams.
+// opens may get the number 0, 1 or 2; but these numbers must be the standard streams of the new process.
 Result<UniqueFd> above_standard(UniqueFd fd) {
     if (fd.get() > STDERR_FILENO) return fd;
     UniqueFd higher(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));

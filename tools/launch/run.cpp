@@ -79,7 +79,7 @@ class OwnFolder {
 };
 
 // Raises this process's limit of open files, and returns the earlier limit. The programs that are started get the
-// earlier one, because programs that use select() rely on a low limit.
+// earlier limit, because programs that use select() rely on a low limit.
 std::optional<rlimit> raise_own_limit() {
     rlimit before{};
     if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return {};

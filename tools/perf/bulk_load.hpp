@@ -50,8 +50,9 @@ struct BulkResult {
     bool gave_up = false;
 };
 
-// Any error means that nothing could be measured. invalid_argument: the size is not a multiple of the number of
-// segments; too_large; overloaded: the server has too little memory left; canceled: stopped. Also the errors of calls.
+// Measures transfers of one shape. After an error nothing was measured. invalid_argument: the size is not a multiple of
+// the number of segments; too_large; overloaded: the server has too little memory left; canceled: stopped. Also the
+// errors of calls.
 [[nodiscard]] Result<BulkResult> run_bulk(const Target& target, const BulkShape& shape, const Plan& plan,
                                           const std::stop_token& stop);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adds up the time within a window during which at least one operation was in flight. Times are in nanoseconds of one
-// clock, and must be given in order. One thread.
+// BusyTime: adds up the time within a window during which at least one operation was in flight. Times are in
+// nanoseconds of one clock, and must be given in order. One thread.
 #pragma once
 
 #include <algorithm>

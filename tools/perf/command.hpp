@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf`: its options and the functions that run it. Each run function reports its errors and returns the exit
-// code of the process.
+// The options of `cinnabar perf`, and the functions that run it. Each run function reports its errors and returns the
+// exit code of the process.
 #pragma once
 
 #include "perf/bulk_load.hpp"
@@ -39,8 +39,8 @@ struct CallsOptions {
     std::vector<std::uint32_t> clients{1};
     std::vector<std::uint32_t> threads{0};
     std::vector<double> rates;  // empty: closed loops
-    // After the closed loops, runs open loops at these percentages of the best measured rate; ignored if `rates` is
-    // given.
+    // The rates of open loops that run after the closed loops, in percent of the best measured rate; ignored if `rates`
+    // is given.
     std::vector<double> steps_percent;
     Arrivals arrivals = Arrivals::even;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bulk calls that `cinnabar perf group` measures. Before each call its memory is filled with a new pattern, and
-// after it the memory of all receivers is compared; neither is timed.
+// after the call the memory of all receivers is compared; only the call is timed.
 #pragma once
 
 #include "perf/group_load.hpp"
@@ -18,7 +18,7 @@ class BulkMemory {
   public:
     explicit BulkMemory(hl::NodeRef node) : node_(std::move(node)) {}
 
-    // The first `bytes` of it. Errors: NodeRef::allocate.
+    // Returns the first `bytes` of the memory. Errors: as NodeRef::allocate.
     [[nodiscard]] Result<bulk::Region> first(std::uint64_t bytes);
 
   private:

@@ -71,8 +71,8 @@ class BulkMemory;
 
 // Serves the RPCs that the rows call. exists: they are served already.
 [[nodiscard]] Result<void> serve_rows(const cinnabar::group::Group& group, const std::shared_ptr<BulkMemory>& memory);
-// Measures one row: runs this process's part of it, and waits for all members of the group before and after. Figures
-// are complete at rank 0 only. timed_out: some members did not arrive within `patience`.
+// Measures one row: runs this process's part of the load, and waits for all members of the group before and after it.
+// The figures are complete at rank 0 only. timed_out: some members did not arrive within `patience`.
 [[nodiscard]] hl::Task<Result<GroupFigures>> run_row(cinnabar::group::Group group, GroupRow row,
                                                      std::shared_ptr<BulkMemory> memory, Microseconds patience);
 

@@ -44,8 +44,8 @@ class Histogram {
     [[nodiscard]] std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }  // exact
     [[nodiscard]] std::uint64_t max() const noexcept { return max_; }                    // exact
     [[nodiscard]] double mean() const noexcept { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
-    // The smallest bucket edge such that at least this fraction (0 to 1) of the values are at or below it; at most
-    // max(). 0 if the histogram is empty.
+    // Returns the quantile `fraction` (0 to 1): the largest value of the first bucket at which at least this fraction
+    // of all values has been counted; at most max(). 0 if the histogram is empty.
     [[nodiscard]] std::uint64_t quantile(double fraction) const noexcept;
 
     struct Bucket {
@@ -55,17 +55,19 @@ class Histogram {
     // The non-empty buckets, in order.
     [[nodiscard]] std::vector<Bucket> buckets() const;
 
-    // The histogram as bytes for another process; its length grows with the number of non-empty buckets.
-    // Variable-length numbers, 7 bits to a byte, the lowest bits first: the precision in bits, minimum, maximum, sum (a
-    // double), and for each non-empty bucket its distance from the previous one and its count.
+    // Returns the histogram as bytes for another process; the length grows with the number of non-empty buckets. The
+    // bytes are variable-length numbers, 7 bits to a byte, the lowest bits first: the precision in bits, minimum,
+    // maximum, sum (a double), and for each non-empty bucket its distance from the previous non-empty bucket and its
+    // count.
     [[nodiscard]] std::string encoded() const;
-    // The reverse of encoded(). The bytes are untrusted. Empty: they are malformed, or have another precision than
+    // The reverse of encoded(). The bytes are untrusted. Empty: the bytes are malformed, or have another precision than
     // `bits`.
     [[nodiscard]] static std::optional<Histogram> decoded(std::string_view bytes, unsigned bits);
 
   private:
     [[gnu::cold, gnu::noinline]] void record_long(std::uint64_t nanoseconds) noexcept;
-    // Whether minimum and maximum fit the counts: they lie in the first and the last bucket that is not empty.
+    // Whether minimum and maximum fit the counts: the minimum lies in the first bucket that is not empty, the maximum
+    // in the last.
     [[nodiscard]] bool consistent() const noexcept;
     [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept { return log_linear_bucket(value, bits_); }
     [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept { return log_linear_to(index, bits_); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The style sheet of the report. Each colour is a variable with a value for light and one for dark; a test checks their
-// contrast.
+// The style sheet of the report. Each colour is a variable with one value for light screens and one for dark screens; a
+// test checks the contrast of the colours.
 #pragma once
 
 namespace cinnabar::tools::perf {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr unsigned callbacks_per_round = 64;
 constexpr std::uint32_t timed_one_in = 64;
-// The first words of the patterns of two successive calls differ by this number. It is far from every multiple of the
-// step between the words of a pattern; so bytes of another call, or at a wrong offset, do not match.
+// The difference between the first words of the patterns of two successive calls. The number is far from every multiple
+// of the step between the words of a pattern, so that bytes of another call, or at a wrong offset, do not match.
 constexpr std::uint64_t pattern_step = 0xbf58476d1ce4e5b9u;
 
 }  // namespace

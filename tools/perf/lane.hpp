@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that one context makes to the echo service: a closed loop, in which each call follows the end of another,
-// or an open loop, in which calls start by a schedule. It uses only the rpc layer, so that the library itself is
-// measured. Each reply is compared byte by byte with the request. One thread.
+// Lane: the calls that one context makes to the echo service: a closed loop, in which each call follows the end of
+// another, or an open loop, in which calls start by a schedule. A Lane uses only the rpc layer, so that the cost of hl
+// is not measured. Each reply is compared byte by byte with the request. One thread.
 //
-// In an open loop, two latencies are recorded per call: from its planned start and from its sending. While the server
-// stalls, planned calls cannot be sent; only the first latency includes that wait (coordinated omission).
+// In an open loop, two latencies are recorded per call: from the call's planned start and from its sending. While the
+// server stalls, planned calls cannot be sent; only the latency from the planned start includes that wait, and so is
+// free of coordinated omission.
 #pragma once
 
 #include "perf/clock.hpp"
@@ -46,8 +47,8 @@ struct LanePlan {
     [[nodiscard]] std::uint64_t end_ns() const noexcept { return measured_from_ns() + repeats * repeat_ns; }
 };
 
-// The result of one repeat. A call belongs to the repeat in which it starts, or is planned to start. Calls of the
-// warm-up are not counted, except failures.
+// The result of one repeat. A call belongs to the repeat in which the call starts or, in an open loop, is planned to
+// start. Calls of the warm-up belong to no repeat; only their failures are counted (warm_up()).
 struct LaneRepeat {
     Histogram latency;              // closed loop: from the start; open loop: from the planned start
     Histogram from_sending;         // open loop only
@@ -57,19 +58,19 @@ struct LaneRepeat {
 
 class Lane {
   public:
-    // `context` must outlive the lane, and only the lane may drive it, unless turn_undriven() is used. Its clock must
-    // be the steady clock.
+    // `context` must outlive the lane, and only the lane may drive the context, unless turn_undriven() is used. The
+    // clock of the context must be the steady clock.
     Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan);
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    // Starts calls that are due, makes progress once, and runs callbacks. Call it until it returns false: then the lane
-    // has ended, and no call is in flight.
+    // Starts calls that are due, makes progress once, and runs callbacks. Call it until it returns false, which means
+    // that the lane has ended and no call is in flight.
     bool turn() noexcept;
-    // As turn(), for several lanes that share one context and one thread: between the calls of this function, the
-    // caller drives the context, that is, makes progress and runs callbacks.
+    // Like turn(), for several lanes that share one context and one thread: the caller itself drives the context
+    // between the calls of turn_undriven(), that is, makes progress and runs callbacks.
     bool turn_undriven() noexcept;
-    // Starts no more calls and cancels those in flight; turn() waits for them.
+    // Starts no more calls and cancels the calls in flight; turn() waits for their ends.
     void stop() noexcept;
 
     [[nodiscard]] const std::vector<LaneRepeat>& repeats() const noexcept { return repeats_; }

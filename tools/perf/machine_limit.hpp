@@ -6,8 +6,8 @@
 
 namespace cinnabar::tools::perf {
 
-// Bytes per second that one thread copies in memory, in pieces of `bytes`. Uses as much memory as a round of transfers.
-// Measures for `seconds`.
+// Measures for `seconds` how many bytes per second one thread copies in memory, in pieces of `bytes`. Uses as much
+// memory as a round of transfers.
 [[nodiscard]] double memory_copy_rate(std::uint64_t bytes, double seconds);
 
 }  // namespace cinnabar::tools::perf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf mesh`: makes each of several servers call all others, or transfer data with them, at the same time,
-// and gathers what they measured. What servers send is checked before it is used.
+// `cinnabar perf mesh`: makes several servers, all at the same time, call each other or transfer data with each other,
+// and gathers what the servers measured. What a server sends is checked before it is used.
 #pragma once
 
 #include "perf/bulk_load.hpp"
@@ -28,12 +28,13 @@ struct MeshPlan {
     std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
     na::TlsOptions tls;                // for tcps, ofis and verbss
-    // If set, servers make transfers instead of calls: one server asks, and the other one transfers. pull: the other
-    // one reads the memory of the server that asks; push: it writes to that memory.
+    // The direction of the transfers that servers make instead of calls; unset: calls. One server asks, and the other
+    // server transfers. pull: the other server reads the memory of the asking server; push: the other server writes to
+    // that memory.
     std::optional<Direction> bulk = {};
 };
 
-// The calls of one server to another, or the transfers that it asks the other for.
+// The calls of one server to another, or the transfers that one server asks another for.
 struct MeshPair {
     std::string transport;  // in use; empty: none
     Outcomes outcomes;
@@ -85,9 +86,9 @@ struct MeshResults {
 // Reads a file with one address a line; empty lines and lines that begin with # are skipped. io.
 [[nodiscard]] Result<std::vector<std::string>> read_servers(const std::string& path);
 
-// Takes the times of the plan, the deadline of a call, and in case of failures some seconds more. After an error, no
-// server was asked for anything. invalid_argument: fewer than two servers, a server that is named twice, or as
-// check_load(). bad_address: an address cannot be parsed. canceled: stopped.
+// Measures the mesh. Takes the times of the plan, the deadline of a call, and after failures some seconds more. On an
+// error, no server was asked for anything. invalid_argument: fewer than two servers, a server that is named twice, or
+// as check_load(). bad_address: an address cannot be parsed. canceled: stopped.
 [[nodiscard]] Result<MeshResults> measure_mesh(const std::vector<std::string>& servers, const MeshPlan& plan,
                                                const std::stop_token& stop);
 

@@ -13,13 +13,13 @@
 
 namespace cinnabar::tools::perf {
 
-// A node for calls to all of these addresses by the transports that this host has; if `transport` (a scheme) is not
-// empty, only by that one. bad_address: none of them can be parsed. Also the errors of Node::connect.
+// Opens a node for calls to all of these addresses by the transports that this host has; if `transport` (a scheme) is
+// not empty, only by this transport. bad_address: no address can be parsed. Also the errors of Node::connect.
 [[nodiscard]] Result<hl::Node> node_towards(std::span<const std::string> addresses, const std::string& transport,
                                             hl::NodeOptions options);
 
-// Blocks until the load has ended. If a target cannot be reached, the target's pair says so. canceled: stopped. Also
-// the errors of check_load() and node_towards().
+// Runs the load, and blocks until it has ended. If a target cannot be reached, the target's pair says so. canceled:
+// `stop` was requested. Also the errors of check_load() and node_towards().
 [[nodiscard]] Result<LoadOut> run_load(const LoadIn& in, const na::TlsOptions& tls, const std::stop_token& stop);
 
 }  // namespace cinnabar::tools::perf

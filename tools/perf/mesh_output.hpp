@@ -9,9 +9,9 @@
 
 namespace cinnabar::tools::perf {
 
-// The lines of each output, without their newlines. Text: two matrices, one of rates or bandwidths and one of
-// latencies. Their rows are the origins, their columns the targets; if a pair did not go well, the reason takes the
-// place of its figure.
+// The functions below return the lines of an output, without newlines. Text: two matrices, one of rates or bandwidths
+// and one of latencies. The rows are the origins, the columns the targets. For a pair that failed, the reason takes the
+// place of the figure.
 [[nodiscard]] std::vector<std::string> mesh_text(const MeshResults& results);
 // An object for each pair, and one for all.
 [[nodiscard]] std::vector<std::string> mesh_json(const MeshResults& results);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RPCs of `cinnabar perf mesh`: they make a server load other servers, by calls to their echo or by transfers with
-// their memory. Any peer may send such a request to a server that runs with --mesh, so the limits bound what one
-// request can make the server do.
+// The RPCs of `cinnabar perf mesh`, which make a server load other servers, by calls to their echo or by transfers with
+// their memory. Any peer may send such a request to a server that runs with --mesh, so limits bound what one request
+// can make the server do.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -52,9 +52,9 @@ struct LoadPair {
 struct LoadOut {
     std::vector<LoadPair> pairs;  // in the order of the targets
 };
-// Returns when the load has ended: at the latest after warm_up_us, measured_us and the deadline of a call. If the
-// caller cancels or is lost, the load ends at once. permission: this server runs no load for others. busy: it already
-// runs one. Also the errors of check_load().
+// Runs a load, and answers when the load has ended: at the latest after warm_up_us, measured_us and the deadline of a
+// call. If the caller cancels or is lost, the load ends at once. permission: this server runs no load for others. busy:
+// this server already runs a load. Also the errors of check_load().
 inline constexpr hl::Rpc<LoadOut(LoadIn)> load_rpc{"cinnabar.perf.load"};
 
 struct BulkLoadIn {
@@ -75,11 +75,12 @@ struct BulkLoadOut {
     std::vector<BulkLoadPair> pairs;  // in the order of the targets
     std::uint64_t busy_us = 0;        // the same, with any target
 };
-// As load_rpc. A server runs only one load, of either kind, at a time. Returns at the latest after warm_up_us,
-// measured_us and three deadlines of a call. no_such_rpc: a server of an earlier version.
+// Like load_rpc, but for transfers. A server runs only one load, of either kind, at a time. Answers at the latest after
+// warm_up_us, measured_us and three deadlines of a call. no_such_rpc: the server is of an earlier version.
 inline constexpr hl::Rpc<BulkLoadOut(BulkLoadIn)> bulk_load_rpc{"cinnabar.perf.bulk_load"};
 
-// invalid_argument: nothing to do. too_large: over a limit. Pure functions.
+// Check a request. invalid_argument: the request asks for nothing. too_large: a number is over its limit. Pure
+// functions.
 [[nodiscard]] Result<void> check_load(const LoadIn& in);
 [[nodiscard]] Result<void> check_load(const BulkLoadIn& in);
 

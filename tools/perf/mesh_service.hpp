@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves load_rpc and bulk_load_rpc. A server that makes calls to addresses that its callers choose could be used to
-// attack others, so the server's user must allow it, each load is bounded (check_load), and only one runs at a time.
+// Serves load_rpc and bulk_load_rpc. A server that calls addresses of its callers' choice could be used to attack
+// others. So the server's user must allow such loads, each load is bounded (check_load), and only one load runs at a
+// time.
 #pragma once
 
 #include <cinnabar/hl/node.hpp>

@@ -33,8 +33,8 @@ struct Outcomes {
     [[nodiscard]] bool all_well() const noexcept { return failed() == 0 && wrong == 0; }
     // No operation succeeded or failed: the process did not run in that time, or the time was too short.
     [[nodiscard]] bool nothing() const noexcept { return done == 0 && all_well(); }
-    // damaged if data was wrong; overloaded if nothing() is true; otherwise the code of the first failure, because
-    // later ones often follow from it.
+    // Returns the exit code: damaged if data was wrong; overloaded if nothing() is true; otherwise the code of the
+    // first failure, because later failures often follow from the first.
     [[nodiscard]] ExitCode exit() const noexcept;
     // For example "3 timed out, 1 peer lost, 2 with wrong bytes"; empty if all is well.
     [[nodiscard]] std::string text() const;

@@ -24,14 +24,14 @@ class Output {
 [[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; cells that do not apply to a row are empty
 
 // Formats that several outputs share. count_text(): a count such as "12.3 k". latency_json(): a JSON object.
-// latency_cells(): eight cells of a CSV table, empty if there are no values.
+// latency_cells(): eight cells of a CSV table, which are empty if the histogram is empty.
 [[nodiscard]] std::string count_text(double count);
 [[nodiscard]] std::string latency_json(const Histogram& latency);
 [[nodiscard]] std::string latency_cells(const Histogram& latency);
 
-// Where the time of the timed calls went. part_cells(): ten cells of a table, empty if no call was timed: the number of
-// timed calls, and the mean of each part in microseconds, by hl::CallPart. part_text(): a line for people with the
-// parts that took any time; empty if there are none.
+// Format where the time of the timed calls went. part_cells(): ten cells of a table, which are empty if no call was
+// timed: the number of timed calls, and the mean of each part in microseconds, by hl::CallPart. part_text(): a line for
+// people with the parts that took any time; empty if no part did.
 [[nodiscard]] std::string part_cells(const CallResult& row);
 [[nodiscard]] std::string part_text(const CallResult& row);
 

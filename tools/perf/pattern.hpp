@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A byte pattern that depends on position and seed, so that missing, stale, misplaced or flipped bytes are detected.
-// Both sides must make the same one, so it is a part of the protocol. Pure functions.
+// Both sides must make the same pattern, so the pattern is a part of the protocol. Pure functions.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

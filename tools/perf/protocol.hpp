@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RPCs of the perf service, shared by client and server: an echo for calls, and for bulk transfers an arena, that
-// is, memory of the server reserved for one client, whose slots are filled and read by transfers. Separate calls verify
-// the data, so that verification is not part of the timed work.
+// The RPCs of the perf service, shared by client and server: an echo for calls, and an arena for bulk transfers. An
+// arena is memory that the server reserves for one client; transfers fill and read the slots of the arena. Separate
+// calls verify the data, so that verification is not part of the timed work.
 #pragma once
 
 #include <cinnabar/hl/bulk.hpp>
@@ -29,7 +29,7 @@ struct AboutOut {
 };
 inline constexpr hl::Rpc<AboutOut()> about_rpc{"cinnabar.perf.about"};
 
-// Reserves an arena of `slots` slots of `slot_bytes` each. The client must soon make a `hold` call for it; the arena
+// Reserves an arena of `slots` slots of `slot_bytes` each. The client must soon make a `hold` call for the arena, which
 // exists until that call ends.
 struct OpenIn {
     std::uint64_t slot_bytes = 0;

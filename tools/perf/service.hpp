@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server side of `cinnabar perf`, on a node of its own or on that of a live service: an echo, memory for transfers,
-// and loads towards other servers. Peers are not trusted: memory is bounded, and released when its client disconnects;
-// loads must be allowed.
+// The server side of `cinnabar perf`, on a node of its own or on the node of a live service: an echo, memory for
+// transfers, and loads towards other servers. Peers are not trusted: memory is bounded, and released when the client
+// that uses it disconnects; loads must be allowed.
 #pragma once
 
 #include "perf/faults.hpp"

@@ -22,11 +22,11 @@ class Slots {
 
     [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(regions_.size()); }
     [[nodiscard]] const bulk::Region& at(std::uint32_t slot) const { return regions_[slot]; }
-    // Fills every slot, or the given one, with the pattern of `seed` + the slot's number. Fails only for memory of a
+    // Fills every slot, or the given slot, with the pattern of `seed` + the slot's number. Fails only for memory of a
     // file or a device, with errors of FarMemory.
     [[nodiscard]] Result<void> fill(std::uint64_t seed);
     [[nodiscard]] Result<void> fill(std::uint32_t slot, std::uint64_t seed);
-    // Whether the slot has that pattern. Errors: as fill().
+    // Whether the slot has the pattern of `seed` + the slot's number. Errors: as fill().
     [[nodiscard]] Result<bool> has(std::uint32_t slot, std::uint64_t seed);
 
   private:

@@ -23,8 +23,8 @@ struct Target {
 // Makes a node without threads, with `contexts` contexts. Errors of hl::Node::connect, with the address as subject.
 [[nodiscard]] Result<hl::Connected> connect_to(const Target& target, unsigned contexts);
 
-// Queries the server; while nobody listens there, retries for `wait`. no_such_rpc: it does not serve perf. protocol: it
-// has another version. canceled: stopped.
+// Queries the server; while nobody listens at `uri`, retries for `wait`. no_such_rpc: the server does not serve perf.
+// protocol: the server has another version. canceled: `stop` was requested.
 [[nodiscard]] Result<Target> find_target(const std::string& uri, const std::string& transport,
                                          std::chrono::duration<double> wait, const std::stop_token& stop,
                                          const na::TlsOptions& tls = {});

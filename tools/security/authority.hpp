@@ -18,8 +18,8 @@ struct Signer {
 
 // An invalid_argument error with OpenSSL's message.
 [[nodiscard]] Error openssl_failed(std::string_view hint, std::string subject = {});
-// Reads FOLDER/ca.pem and FOLDER/ca.key. invalid_argument: they are not a valid authority. Also the errors of reading
-// files.
+// Reads FOLDER/ca.pem and FOLDER/ca.key. invalid_argument: the two files are not a valid authority. Also the errors of
+// reading files.
 [[nodiscard]] Result<Signer> read_authority(const std::string& folder);
 // Reads a certificate in PEM format. invalid_argument: malformed. Also the errors of reading files.
 [[nodiscard]] Result<Certificate> read_certificate(const std::string& path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A small certificate authority for labs and tests: a folder with the authority's certificate and key, and the
-// certificates that it signs. Keys are of curve P-256, in files that only their owner can read.
+// certificates that the authority signs. Keys are of curve P-256, in files that only the files' owner can read.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -32,8 +32,9 @@ struct Subject {
 // Also the errors of writing files.
 [[nodiscard]] Result<void> make_authority(const std::string& folder, const std::string& name, const Validity& validity);
 
-// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in the folder `authority`. Errors as above;
-// invalid_argument also if there is no authority in that folder, or if the certificate is for a server and has no host.
+// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in the folder `authority`. Errors: as
+// make_authority(); invalid_argument also if there is no authority in that folder, or if the certificate is for a
+// server and has no host.
 [[nodiscard]] Result<void> make_certificate(const std::string& authority, const std::string& into,
                                             const Subject& subject, const Validity& validity);
 

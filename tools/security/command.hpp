@@ -8,7 +8,7 @@
 
 #include <functional>
 
-// CLI11's headers are heavy; only those that add options read them.
+// CLI11's headers are heavy, so only files that add options include them.
 namespace CLI {
 class App;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the names of keys and certificates. They are used in file names, log lines and certificates, so only a few
-// characters are allowed. Pure functions.
+// Checks the names of keys and certificates. Such names are used in file names, log lines and certificates, so only a
+// few characters are allowed. Pure functions.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

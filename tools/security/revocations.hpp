@@ -10,8 +10,8 @@
 namespace cinnabar::tools::security {
 
 // Adds certificates to the revocation list of the authority in that folder and signs the list again; creates the list
-// if there is none. The list is valid as long as the authority. Certificates are never removed from it. Concurrent
-// readers find the old or the new list; concurrent calls are serialized by a lock.
+// if there is none. The list is valid as long as the authority. Certificates are never removed from the list.
+// Concurrent readers find the old or the new list; a lock serializes concurrent calls.
 //     invalid_argument  no authority; a certificate of another authority; a list signed by another authority
 // Also the errors of reading and writing files.
 [[nodiscard]] Result<void> revoke(const std::string& authority, const std::vector<std::string>& certificates);

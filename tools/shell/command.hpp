@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-// CLI11's headers are heavy; only those that add options read them.
+// CLI11's headers are heavy, so only files that add options include them.
 namespace CLI {
 class App;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands and their options as plain data, read from CLI11's tables. Completions and man pages are generated from
-// this.
+// this data.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-// CLI11's headers are heavy; only those that add options read them.
+// CLI11's headers are heavy, so only files that add options include them.
 namespace CLI {
 class App;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the sessions of one command ended. A command that gives up reports all of that, because the last error may have
+// How the sessions of one command ended. A command that gives up reports all endings, because the last error may have
 // another cause than the first. One thread.
 #pragma once
 

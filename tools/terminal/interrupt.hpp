@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGINT, SIGTERM and SIGHUP as a stop token: the first signal requests an orderly end, the second one kills the
-// process. Create it once, in the main thread and before any other thread, because threads inherit the signal mask.
+// Interrupt: SIGINT, SIGTERM and SIGHUP as a stop token: the first signal requests an orderly end, the second signal
+// kills the process. Create one Interrupt, in the main thread and before any other thread, because threads inherit the
+// signal mask.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>

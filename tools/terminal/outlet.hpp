@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes lines for a reader that may be slow or not read at all. A separate thread writes them from a bounded queue, so
-// that no other thread waits for the reader. Lines that do not fit are dropped and counted; the count is written when
-// there is room again.
+// Outlet: writes lines for a reader that may be slow or not read at all. A separate thread writes the lines from a
+// bounded queue, so that no other thread waits for the reader. Lines that do not fit into the queue are dropped and
+// counted; the count is written when there is room again.
 #pragma once
 
 #include <cstddef>

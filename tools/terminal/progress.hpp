@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows the progress of many files: as a line on a terminal that is redrawn ten times a second, or by a callback once a
-// second.
+// Shows the progress of many files: on a terminal by a line, which is redrawn ten times a second; otherwise by a
+// callback once a second.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ struct ProgressFacts {
     double bytes_per_second = 0;  // current rate; 0: not known yet
 };
 
-// For example "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  3/10  big.bin, small.bin +6", in at most
-// `columns` columns, counting one per character: as many names as fit, then the number of further ones. A pure
-// function.
+// Returns for example "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  3/10  big.bin, small.bin +6", in
+// at most `columns` columns, counting one per character. The text ends with as many names as fit, and the number of
+// further names. A pure function.
 [[nodiscard]] std::string progress_line(const ProgressFacts& facts, std::size_t columns);
 
-// The recent data rate, smoothed: follows a change within about two seconds, with little jitter.
+// The recent data rate, smoothed: the rate follows a change within about two seconds, with little jitter.
 class RateMeter {
   public:
     // Adds a sample: the total bytes at time `at`, which must not decrease.

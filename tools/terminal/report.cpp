@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a line for each file and server that has ended, counts failures by reason, and writes the summary, as text or
-// as JSON.
+// Writes a line for each file and server that a command is done with, counts failures by reason, and writes the
+// summary, as text or as JSON.
 #include "terminal/report.hpp"
 
 #include "terminal/json.hpp"

@@ -69,8 +69,8 @@ class Report {
     // Reports that no file could be tried.
     void failed_at_once(std::string_view server, const Error& error);
 
-    // Reports, once for each server, that a server of a group is no longer used. This is no failure, because other
-    // servers may suffice.
+    // Reports, once for each server, that a server of a group is no longer used. A lost server is no failure, because
+    // other servers may suffice.
     void lost(std::string_view server, const Error& error);
 
     // Reports that the server is lost and will be redialled; once, until something is done again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes to a terminal or pipe, bypassing stdio: a thread that blocks in stdio holds its lock, which would also block
-// the exit of the process.
+// Writes to a terminal or pipe without stdio, because a thread that blocks in stdio holds a lock of stdio, and so
+// blocks the exit of the process, too.
 #pragma once
 
 #include <string_view>

@@ -81,7 +81,7 @@ class Query {
     [[nodiscard]] bool answered_within(std::chrono::milliseconds span) const {
         return answer_.wait_for(span) == std::future_status::ready;
     }
-    // Requires: it was answered.
+    // Requires: the query was answered.
     [[nodiscard]] Result<State> take() { return answer_.get(); }
 
   private:

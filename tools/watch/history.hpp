@@ -29,9 +29,9 @@ struct RpcRow {
     std::uint64_t calls = 0;
     std::uint64_t failed = 0;
     std::vector<double> past;  // per_second, newest last
-    // The next four cover what has ended since the previous state; if nothing has ended since, everything so far.
-    // `timed`: calls that recorded the parts of their time; `parts_us`: the means of these parts. `handled`: requests;
-    // `handler_us`: the mean time of their handlers.
+    // The next four members cover the calls and requests that have ended since the previous state; if none has ended
+    // since, all so far. `timed`: the number of calls that recorded the parts of their time; `parts_us`: the means of
+    // these parts. `handled`: the number of requests; `handler_us`: the mean time of their handlers.
     std::uint64_t timed = 0;
     std::array<double, hl::call_parts> parts_us{};
     std::uint64_t handled = 0;

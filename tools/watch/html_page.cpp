@@ -21,8 +21,9 @@ namespace {
 
 using perf::html_text;
 
-// Added after the style of the reports (html_style.hpp). The tables of a node have more columns; the widest one fits a
-// window of 1280 pixels. On a phone, a cell with a sentence is below the other cells of its row.
+// The style of the page, in addition to the style of the reports (html_style.hpp). The tables of a node have more
+// columns; the widest table fits a window of 1280 pixels. On a phone, a cell with a sentence is below the other cells
+// of its row.
 constexpr const char* page_style = R"(
 table { font-size: .875rem; }
 th, td { padding: .25rem .35rem; }
@@ -52,8 +53,8 @@ std::string spark(const std::vector<double>& values) {
         width, height, points);
 }
 
-// CSS class of the cells: "" for figures, "word" for one word, "words" for a name that may be long, "text" for a
-// sentence.
+// A column of a table. `kind`: the CSS class of the cells: "" for figures, "word" for one word, "words" for a name that
+// may be long, "text" for a sentence.
 struct Column {
     const char* name;
     std::string_view kind = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renders a state as an HTML page: tables, and the rate of each RPC as an SVG line. No script; it reloads every few
-// seconds. Fits light, dark, wide and narrow screens. Pure.
+// Renders a state as an HTML page: tables, and the rate of each RPC as an SVG line. The page has no script, reloads
+// every few seconds, and fits light, dark, wide and narrow screens. Pure.
 #pragma once
 
 #include "watch/history.hpp"

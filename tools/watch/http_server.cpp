@@ -24,9 +24,9 @@ struct HttpServer::Impl {
 
 namespace {
 
-// Whether a Host header names this host: by a numeric address, as localhost, or by its own name. If other names were
-// accepted, a web page could let its own name resolve to this host, and read the answers (DNS rebinding). A request
-// without the header does not come from a browser.
+// Returns whether a Host header names this host: by a numeric address, as localhost, or by the host's own name. If
+// other names were accepted, a web page could let its own name resolve to this host, and read the answers (DNS
+// rebinding). A request without the header is accepted, because it does not come from a browser.
 bool is_named_right(const char* header) {
     if (!header) return true;
     std::string host(header);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small HTTP server over libmicrohttpd: answers GET with the result of a function. Limits connections in all and per
-// address, and how long each may last.
+// A small HTTP server over libmicrohttpd: answers GET with the result of a function. Limits how many connections there
+// may be, in all and per address, and how long a connection may last.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -23,9 +23,9 @@ class HttpServer {
     static constexpr unsigned connections_of_one_max = 8;
     static constexpr unsigned silence_seconds_max = 10;
 
-    // Calls `make` for each path, on the server's one thread; it must not throw. `host` is a numeric IPv4 address. If a
-    // request does not name this host by a numeric address, as localhost, or by its own name, it is answered 403.
-    // bad_address; errors of bind(2).
+    // Starts a server, which calls `make` for the path of each request, on the server's one thread; `make` must not
+    // throw. `host`: a numeric IPv4 address. A request that does not name this host by a numeric address, as localhost,
+    // or by the host's own name is answered 403. bad_address: `host` is no IPv4 address. Also the errors of bind(2).
     [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const std::string& host, std::uint16_t port,
                                                                     std::function<HttpAnswer(const std::string&)> make);
     ~HttpServer();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The documents of `cinnabar page`: /, /metrics, /calls.json and /state.json. They show the node's state, which is read
-// again when it is too old.
+// The documents of `cinnabar page`: /, /metrics, /calls.json and /state.json. All documents show the node's state,
+// which is read again when it is too old.
 #pragma once
 
 #include "watch/history.hpp"

@@ -65,10 +65,10 @@ class Text {
     std::string name_;
 };
 
-// Writes a histogram of the node as one of Prometheus. Prometheus' buckets are cumulative, and fewer: only the edges
-// that are powers of two are kept. Each scrape has all buckets, even while they are empty: if a bucket appeared only
-// with its first value, rate() would miss that value. The node keeps no sum, so it is estimated: each value counts as
-// the middle of its bucket in the node.
+// Writes a histogram of the node as a histogram of Prometheus. The buckets for Prometheus are cumulative, and fewer:
+// only edges that are powers of two are kept. Each scrape has all buckets, even empty ones: if a bucket appeared only
+// with its first value, rate() would miss that value. The sum is estimated, because the node keeps no sum: each value
+// counts as the middle of its bucket in the node.
 void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
     constexpr TimeUs last_edge_us = TimeUs{1} << 27;  // over two minutes
     std::uint64_t below = 0;

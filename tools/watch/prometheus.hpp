@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renders a state in Prometheus' text format, 0.0.4. Peers are aggregated by transport and state; only the busiest ones
-// have histograms of their own, so that the number of series does not grow with the number of peers. A pure function.
+// Renders a state in Prometheus' text format, 0.0.4. Peers are aggregated by transport and state; only the busiest
+// peers have histograms of their own, so that the number of series does not grow with the number of peers. A pure
+// function.
 #pragma once
 
 #include "watch/state.hpp"

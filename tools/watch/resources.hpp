@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's pools, its memory, and where the time of its calls goes: rows made from a state, which all outputs share.
+// Rows that all outputs share, made from a state: the node's pools, its memory, and where the time of its calls goes.
 // Pure functions.
 #pragma once
 
@@ -34,16 +34,16 @@ struct MemoryRow {
     std::uint64_t bytes = 0;
     std::optional<std::uint64_t> max;
 };
-// Of the whole node; limits are left out if the node does not report them.
+// Returns the memory of the whole node; a row has no limit if the node does not report one.
 [[nodiscard]] std::vector<MemoryRow> memory_rows(const State& state);
 
-// Where the time of the calls of one RPC goes: of the calls that this node makes; or of the requests that it serves, of
-// which only the handler's time is known.
+// Where the time of one RPC goes. A row is either for the calls that this node makes, or (as_target) for the requests
+// that this node serves; of such requests only the handler's time is known.
 struct TimeRow {
     std::string name;
     bool as_target = false;
     std::uint64_t counted = 0;  // calls, or requests
-    // Means. Of the target only that of CallPart::in_handler.
+    // The mean time of each part; as_target: only of CallPart::in_handler.
     std::array<double, hl::call_parts> parts_us{};
 
     [[nodiscard]] double sum_us() const noexcept;
@@ -53,17 +53,17 @@ struct TimeRow {
     [[nodiscard]] hl::CallPart longest() const noexcept;
     [[nodiscard]] bool has(hl::CallPart part) const noexcept { return !as_target || part == hl::CallPart::in_handler; }
 };
-// The slowest first. An RPC may have a row as origin and one as target.
+// Returns the rows, the slowest first. An RPC may have a row as origin and a row as target.
 [[nodiscard]] std::vector<TimeRow> time_rows(const std::vector<RpcRow>& rpcs);
 
-// Calls of the node that failed in the same phase with the same error.
+// The calls of the node that failed in the same phase with the same error.
 struct FailureRow {
     std::string name;  // of the RPC
     std::string_view phase;
     std::string_view error;
     std::uint64_t calls = 0;
 };
-// The most frequent ones first.
+// Returns the rows, the most frequent failures first.
 [[nodiscard]] std::vector<FailureRow> failure_rows(const State& state);
 
 // The calls in progress that are in the same phase.
@@ -74,7 +74,7 @@ struct UnderWay {
     std::uint64_t calls = 0;
     std::uint64_t oldest_us = 0;  // 0: not known
 };
-// Those with the oldest call first.
+// Returns the rows, the row with the oldest call first.
 [[nodiscard]] std::vector<UnderWay> under_way(const State& state);
 
 }  // namespace cinnabar::tools::watch

@@ -46,9 +46,9 @@ auto into(std::vector<T>& list) {
     return [&list](auto& page) { std::move(page.items.begin(), page.items.end(), std::back_inserter(list)); };
 }
 
-// Appends to `list` what a page reports about its peers, one entry for each. `before` and `now`: the number of peers
-// before this page, and with it. The node is untrusted, so the list is resized to match: it has `now` entries, or none
-// if no page had any.
+// Appends to `list` the entries of a page, one for each peer. `before` and `now`: the number of peers before this page,
+// and with this page. The node is untrusted, so the list is resized to have `now` entries; it stays empty if no page
+// had any entry.
 template <typename T>
 void keep_beside(std::vector<T>& list, std::vector<T>& page, std::size_t before, std::size_t now) {
     if (page.empty() && list.empty()) return;

@@ -38,7 +38,7 @@ inline constexpr unsigned pages_max = 64;  // per list
 
 // A quantile of RpcReport's histograms, in microseconds; 0: nothing was counted.
 [[nodiscard]] double quantile_us(const std::vector<std::uint64_t>& counts, double fraction);
-// Their mean, estimated from the middle of each bucket; 0: nothing was counted.
+// Returns the mean of the counted values, estimated from the middle of each bucket; 0: nothing was counted.
 [[nodiscard]] double mean_us(const std::vector<std::uint64_t>& counts);
 [[nodiscard]] std::uint64_t total(const std::vector<std::uint64_t>& counts);
 

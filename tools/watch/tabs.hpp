@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tabs of `cinnabar top` that show where time goes, the pools, and the memory. Pure functions. `width` 0: as wide
-// as the rows need.
+// The tabs of `cinnabar top` that show where time goes, the pools, and the memory. Pure functions. `width`: the maximum
+// number of columns; 0: as many as the rows need.
 #pragma once
 
 #include "watch/resources.hpp"

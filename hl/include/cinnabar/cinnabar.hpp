@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The only header that a program needs; link cinnabar::hl. Remote memory, which nodes share for longer than a call, has
-// a header of its own, cinnabar/hl/remote_memory.hpp. Three adapters are separate because they depend on other
-// libraries: cinnabar/hl/cereal.hpp (cereal), cinnabar/hl/macros.hpp (Boost.Preprocessor) and cinnabar/hl/spdlog.hpp
-// (spdlog).
+// The header that most programs need; link cinnabar::hl. Separate headers: cinnabar/hl/remote_memory.hpp, for memory
+// that nodes share for longer than a call; and three adapters, each of which depends on another library:
+// cinnabar/hl/cereal.hpp (cereal), cinnabar/hl/macros.hpp (Boost.Preprocessor) and cinnabar/hl/spdlog.hpp (spdlog).
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>

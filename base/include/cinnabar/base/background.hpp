@@ -7,9 +7,9 @@
 
 namespace cinnabar {
 
-// Starts a thread that is never joined, so that nothing waits for it while it blocks. Signals are blocked in it; they
-// belong to the program's own threads. Everything that it uses must live until the process ends. False if the system
-// cannot create a thread.
+// Starts a thread that runs body(user) and is never joined, so that nothing waits for the thread while it blocks.
+// Signals are blocked in the thread, because signals belong to the program's own threads. Everything that the thread
+// uses must live until the process ends. False: the system cannot create a thread.
 [[nodiscard]] CINNABAR_API bool run_in_background(void* (*body)(void* user), void* user) noexcept;
 
 }  // namespace cinnabar

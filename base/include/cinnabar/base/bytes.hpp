@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bounds-checked little-endian ByteReader and ByteWriter over memory of the caller. Errors are sticky: after the first
-// overrun `ok()` stays false, reads return zero and writes do nothing, so it is enough to check once at the end.
+// overrun `ok()` stays false, reads return zero and writes do nothing, so one check at the end is enough.
 #pragma once
 
 #include <bit>

@@ -9,8 +9,9 @@
 
 namespace cinnabar {
 
-// A function pointer and its argument, which one thread may replace while others read them. A reader never sees the
-// function of one set() with the argument of another. Any thread. set() may wait for another set(); get() never waits.
+// A function pointer and its argument, which one thread may replace while other threads read them. A reader never gets
+// the function of one set() with the argument of another set(). Any thread. set() may wait for another set(); get()
+// never waits.
 template <typename Function>
 class CallbackSlot {
   public:

@@ -23,9 +23,9 @@ class TimeSource {
     [[nodiscard]] virtual TimeUs coarse_us() noexcept { return now_us(); }
 };
 
-// CLOCK_MONOTONIC, accurate to a microsecond, read from the processor's counter if possible (decision 0095). It never
-// goes back on a thread, but a later reading on another thread may be smaller: clamp differences between threads. Any
-// thread.
+// Returns a clock that follows CLOCK_MONOTONIC to within a microsecond, read from the processor's counter if possible
+// (decision 0095). The clock never goes back on a thread, but a later reading on another thread may be smaller: clamp
+// differences between readings of two threads. Any thread.
 [[nodiscard]] CINNABAR_API TimeSource& steady_clock() noexcept;
 // The same clock in nanoseconds, for measurements.
 [[nodiscard]] CINNABAR_API std::uint64_t steady_ns() noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The durations, time points and clocks of std::chrono, for headers that every program includes. <chrono> also has
-// calendars, and reads the streams that print them (decision 0123); programs that want those include it.
+// The durations, time points and clocks of std::chrono, for headers that every program includes. <chrono> itself is
+// larger, because it also has calendars and includes the streams that print them (decision 0123); programs that want
+// calendars include <chrono>.
 #pragma once
 
 #if __has_include(<bits/chrono.h>)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the log-linear buckets (log_linear.hpp) of up to eight numbers at once, with vector instructions that every
-// x86-64 processor has. On other processors it finds them one after the other.
+// x86-64 processor has. On other processors the buckets are found one after the other.
 #pragma once
 
 #include <cinnabar/base/log_linear.hpp>
@@ -20,12 +20,12 @@ namespace cinnabar {
 // Eight numbers of 32 bits, two in each word: the first one in the lower half.
 using EightNumbers = std::array<std::uint64_t, 4>;
 
-// Numbers below this are exact as a `float`. The exponent and the upper bits of that float, read as one number, are the
-// bucket plus a constant.
+// Numbers below eight_buckets_end are exact as a `float`. The exponent and the upper bits of the float, read as one
+// number, are the bucket plus a constant.
 inline constexpr std::uint64_t eight_buckets_end = std::uint64_t{1} << 24;
 
 // Calls `see` with the index and the bucket of each of the first `count` numbers; the index is a
-// std::integral_constant. Requires: all eight are below eight_buckets_end.
+// std::integral_constant. Requires: all eight numbers are below eight_buckets_end.
 template <unsigned bits, std::size_t count, typename See>
 [[gnu::always_inline]] inline void see_eight_buckets(const EightNumbers& numbers, See&& see) noexcept {
     static_assert(bits >= 1 && bits <= 8 && count <= 8);

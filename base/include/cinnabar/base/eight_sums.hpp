@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of eight numbers that are always added together, computed with vector instructions where the processor has
+// Eight sums, to each of which a number is added at the same time, with vector instructions where the processor has
 // them. The sums have 32 bits and are added to 64-bit sums after every 256 additions. One thread.
 #pragma once
 

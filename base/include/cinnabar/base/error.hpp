@@ -13,8 +13,8 @@
 
 namespace cinnabar {
 
-// The values are part of the wire format (docs/wire-format.md, "Error codes"): never renumber, only append. 4 and 8
-// are not used.
+// Error codes. The values are part of the wire format (docs/wire-format.md, "Error codes"): never renumber, only
+// append. 4 and 8 are not used.
 enum class Errc : std::uint8_t {
     ok = 0,
     again = 1,           // nothing was done; call again after progress

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts about an error beyond its code and its text, for programs that act on them. A layer derives a class of its own,
-// and provides a function that gets the detail from an error (hl/call_ending.hpp). A detail does not change once an
-// error has it, so any thread may read it.
+// ErrorDetail: facts about an error beyond its code and its text, for programs that act on such facts. A layer derives
+// a class of its own, and provides a function that gets the detail from an error (hl/call_ending.hpp). A detail does
+// not change once an error has it, so any thread may read the detail.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

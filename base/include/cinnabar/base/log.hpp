@@ -23,9 +23,9 @@ namespace cinnabar {
 // `off` is only a setting, for modules that log nothing; no line has it.
 enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 
-// The part of a program that logs: a module of the library (base, na, bulk, rpc, hl, files, mercury), the scheme of a
-// transport (tcp, shm, ofi, verbs), or a name chosen by the program. A literal of at most 15 lower-case letters,
-// digits, `_` and `-`; the compiler checks it.
+// The name of the part of a program that logs: a module of the library (base, na, bulk, rpc, hl, files, mercury), the
+// scheme of a transport (tcp, shm, ofi, verbs), or a name chosen by the program. The name is a literal of at most 15
+// lower-case letters, digits, `_` and `-`, which the compiler checks.
 class LogModule {
   public:
     static constexpr std::size_t bytes_max = 15;
@@ -34,8 +34,8 @@ class LogModule {
     consteval LogModule(const char* name) : name_(name) {
         if (!is_name(name)) throw "the name of a module: at most 15 of a to z, 0 to 9, _ and -";
     }
-    // For a name that is not known at compile time, such as a scheme. `name` must have static storage duration. No
-    // level can be set for a malformed name.
+    // Makes a LogModule of a name that is not known at compile time, such as a scheme. `name` must have static storage
+    // duration. No level can be set for a malformed name.
     [[nodiscard]] static constexpr LogModule named(std::string_view name) noexcept { return LogModule(name, 0); }
     [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
 
@@ -61,51 +61,51 @@ struct LogLine {
     std::span<const LogField> fields = {};
 };
 
-// For sinks that write lines as text: writes the fields into `room`, as ` peer=tcp://10.0.0.5:41234 error=protocol`,
-// and leaves out those that do not fit as a whole. A value with blanks, quotes, `=` or control characters is quoted and
-// escaped as in JSON, so text from a peer cannot forge a field or a line. Returns what was written, which is empty if
-// the line has no fields.
+// Writes the fields of a line into `room` as text, for example ` peer=tcp://10.0.0.5:41234 error=protocol`, for sinks
+// that write text. Leaves out each field that does not fit as a whole. A value with blanks, quotes, `=` or control
+// characters is quoted and escaped as in JSON, so text from a peer cannot forge a field or a line. Returns the text,
+// which is empty if the line has no fields.
 [[nodiscard]] CINNABAR_API std::string_view print_fields(const LogLine& line, std::span<char> room) noexcept;
 
 [[nodiscard]] CINNABAR_API std::string_view to_string(LogLevel level) noexcept;
 
-// Called on the thread that logs, and by several threads at once. A sink must not block, because that thread may drive
-// a context: it must not write to a pipe, a terminal or a file, but can pass a copy of the line to a thread that does
-// (cinnabar/hl/spdlog.hpp is an example).
+// Receives log lines. Called on the thread that logs, and by several threads at once. A sink must not block, because
+// the thread that logs may drive a context: a sink must not write to a pipe, a terminal or a file, but can pass a copy
+// of the line to a thread that does (cinnabar/hl/spdlog.hpp is an example).
 using LogSink = void (*)(const LogLine& line, void* user);
 
-// Replaces the sink; null restores stderr. When this returns, another thread may still be inside the old sink. Resets
-// every LogLimit, because the new sink has received nothing yet.
+// Replaces the sink; null restores stderr. When set_log_sink() returns, another thread may still be inside the old
+// sink. Resets every LogLimit, because the new sink has received nothing yet.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
-// Lines below the level are dropped before they are formatted. Default: warning, or what the environment variable
-// CINNABAR_LOG sets, in the format of configure_log(). The first function sets the level of all modules, and removes
-// the levels of individual modules.
+// Sets the level of all modules, and removes the levels of individual modules. Lines below the level are dropped before
+// they are formatted. Default: warning, or what the environment variable CINNABAR_LOG sets, in the format of
+// configure_log().
 CINNABAR_API void set_log_level(LogLevel level) noexcept;
 // invalid_argument: not a module name. overloaded: 32 modules have a level already.
 [[nodiscard]] CINNABAR_API Errc set_log_level(std::string_view module, LogLevel level) noexcept;
 [[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level, LogModule module) noexcept;
 
-// The output format of the stderr sink: text for people, without the fields, or a JSON object per line, with "time"
+// The output format of the stderr sink. text: for people, without the fields. json: an object per line, with "time"
 // (UTC), "level", "module", "text", "process", "thread", the fields (log_field.hpp) and, if lines were dropped,
 // "left_out".
 enum class LogFormat : std::uint8_t { text, json };
 CINNABAR_API void set_log_format(LogFormat format) noexcept;
 
 // Sets levels and format from text, in any order: "warning,rpc=debug,tcp=off,json". A level without a module is for all
-// modules that have none of their own. invalid_argument: a word is unknown; the error's subject is that word.
+// modules that have no level of their own. invalid_argument: a word is unknown; the error's subject is that word.
 // overloaded: more than 32 modules would have a level. On an error nothing is changed.
 [[nodiscard]] CINNABAR_API Result<void> configure_log(std::string_view text);
 
 // Logs a line with printf formatting, truncated to 1023 bytes.
 CINNABAR_API void log(LogLevel level, LogModule module, const char* format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
-// The same with fields, of which the first 8 count.
+// The same with fields, of which only the first 8 are kept.
 CINNABAR_API void log(LogLevel level, LogModule module, std::initializer_list<LogField> fields, const char* format,
                       ...) noexcept __attribute__((format(printf, 4, 5)));
 
 // Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is
-// logged ends with their number.
+// logged ends with the number of dropped lines.
 CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
 CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, LogModule module, std::initializer_list<LogField> fields,
@@ -118,16 +118,16 @@ struct RecentLine {
     std::string module;
     std::string text;  // its first 255 bytes; without the fields
 };
-// The last 32 of them, oldest first. A line that is logged while another thread is using the list is not kept.
+// Returns the last 32 such lines, oldest first. A line that is logged while another thread uses the list is not kept.
 [[nodiscard]] CINNABAR_API std::vector<RecentLine> recent_log();
 
-// Queues a line, including its newline, for stderr, as the default sink does. Never blocks: a background thread,
-// started by the first line, writes it. At most 256 lines are queued. Further lines are dropped, and their number is
-// written once stderr accepts output again. Truncated to 1099 bytes.
+// Queues a line, including its newline, for stderr, as the default sink does. Never blocks: a background thread, which
+// the first line starts, writes the lines. At most 256 lines are queued. Further lines are dropped, and the number of
+// dropped lines is written once stderr accepts output again. A line is truncated to 1099 bytes.
 CINNABAR_API void write_stderr_later(std::string_view line) noexcept;
 
-// Waits until all queued lines have been written to stderr, for at most `limit`; true if they were. exit() and a failed
-// assertion do this for up to 200 ms; _exit() and fatal signals lose the queued lines.
+// Waits until all queued lines have been written to stderr, for at most `limit`. True: all lines were written. exit()
+// and a failed assertion wait in this way for up to 200 ms; _exit() and fatal signals lose the queued lines.
 CINNABAR_API bool flush_log(Microseconds limit) noexcept;
 
 }  // namespace cinnabar

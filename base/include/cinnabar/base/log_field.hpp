@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields of a log line: its facts, each under a key, for programs that read the log. The text says the same to people.
+// Fields of a log line: the facts of the line, each under a key, for programs that read the log. The line's text says
+// the same to people.
 //
 //     log(LogLevel::warning, "rpc", {peer_field(addr), error_field(code)}, "%s is cut off", name);
 //
-// In JSON they are members of the line: "peer": "tcp://10.0.0.5:41234", "error": "protocol". The text on stderr does
-// not contain them. Sinks get them as LogLine::fields. A field allocates nothing; the name of a peer is formatted only
-// if its line is logged.
+// In JSON the fields are members of the line's object: "peer": "tcp://10.0.0.5:41234", "error": "protocol". The text on
+// stderr does not contain the fields. Sinks get the fields as LogLine::fields. A field allocates nothing; the name of a
+// peer is formatted only if its line is logged.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -19,8 +20,8 @@
 
 namespace cinnabar {
 
-// The key of a field: a literal of at most 15 lower-case letters, digits and `_`, but none of the JSON members that
-// every line has, such as "time". The compiler checks it.
+// The key of a field: a literal of at most 15 lower-case letters, digits and `_`, but not the name of a JSON member
+// that every line has, such as "time". The compiler checks the literal.
 class LogKey {
   public:
     static constexpr std::size_t bytes_max = 15;

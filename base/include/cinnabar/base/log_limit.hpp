@@ -9,8 +9,8 @@
 
 namespace cinnabar {
 
-// A rate limit for one place in the code that logs with log_limited() (log.hpp): it admits a burst of lines, then one
-// line per period. Make it static, one for each place, so that memory does not grow with the number of peers.
+// A rate limit for one place in the code that logs with log_limited() (log.hpp). A LogLimit admits a burst of lines,
+// then one line per period. Make it static, one for each place, so that memory does not grow with the number of peers.
 // Thread-safe.
 class CINNABAR_API LogLimit {
   public:
@@ -23,8 +23,8 @@ class CINNABAR_API LogLimit {
     LogLimit(const LogLimit&) = delete;
     LogLimit& operator=(const LogLimit&) = delete;
 
-    // Whether a line may be logged at `now`. If so, sets `left_out` to the number of lines that were dropped since the
-    // last line that was logged.
+    // Returns whether a line may be logged at `now`. If so, sets `left_out` to the number of lines that were dropped
+    // since the last line that was logged.
     [[nodiscard]] bool admits(TimeUs now, std::uint64_t& left_out) noexcept;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-linear buckets for histograms. Each value below 2^bits has a bucket of its own. Above that, the range from each
-// power of two to the next is divided into 2^(bits - 1) buckets of equal width, so the width of a bucket is at most its
-// smallest value / 2^(bits - 1).
+// Log-linear buckets for histograms. Each value below 2^bits has a bucket of its own. From 2^bits on, the range from
+// each power of two to the next is divided into 2^(bits - 1) buckets of equal width, so the width of a bucket is at
+// most its smallest value / 2^(bits - 1).
 #pragma once
 
 #include <bit>
@@ -17,9 +17,9 @@ namespace cinnabar {
     return (std::size_t{shift} << (bits - 1)) + static_cast<std::size_t>(value >> shift);
 }
 
-// Gives the same result as log_linear_bucket(), in fewer instructions: the exponent of a floating-point number and the
-// upper bits of its fraction, read as one number, are the bucket plus a constant. Requires: value <
-// log_linear_short_end, so that the conversion to floating point is exact.
+// Returns the same as log_linear_bucket(), in fewer instructions: the exponent of a floating-point number and the upper
+// bits of its fraction, read as one number, are the bucket plus a constant. Requires: value < log_linear_short_end, so
+// that the conversion to floating point is exact.
 inline constexpr std::uint64_t log_linear_short_end = std::uint64_t{1} << 53;
 [[nodiscard]] constexpr std::size_t log_linear_bucket_of_short(std::uint64_t value, unsigned bits) noexcept {
     if (value < std::uint64_t{1} << (bits - 1)) return static_cast<std::size_t>(value);
@@ -47,8 +47,8 @@ inline constexpr std::uint64_t log_linear_short_end = std::uint64_t{1} << 53;
     return bucket + 1 == log_linear_buckets(bits) ? ~std::uint64_t{0} : log_linear_from(bucket + 1, bits) - 1;
 }
 
-// `counts` has one counter for each bucket. Returns the bucket that holds the quantile `fraction` (0 to 1) of the
-// counted values; counts.size() if there are none.
+// Returns the bucket that holds the quantile `fraction` (0 to 1) of the counted values; counts.size() if no value was
+// counted. `counts`: one counter for each bucket.
 template <typename Counts>
 [[nodiscard]] std::size_t log_linear_quantile(const Counts& counts, double fraction) noexcept {
     std::uint64_t all = 0;

@@ -30,8 +30,8 @@ class Random {
     std::uint64_t state_;
 };
 
-// 64 bits from the operating system, for keys and incarnations; never 0. Any thread. Aborts if the system cannot
-// provide them.
+// Returns 64 random bits from the operating system, for keys and incarnations; never 0. Aborts if the system cannot
+// provide random bits. Any thread.
 [[nodiscard]] CINNABAR_API std::uint64_t secret_u64() noexcept;
 
 }  // namespace cinnabar

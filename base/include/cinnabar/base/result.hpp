@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Result<T>: a value or an `Error`, returned by set-up code. Check it with `if (!result) return result.error()`.
-// `value()` throws if there is none; nothing else in Cinnabar throws.
+// Result<T>: a value or an `Error`, returned by set-up code. Check a Result with `if (!result) return result.error()`.
+// `value()` throws if the Result holds an error; nothing else in Cinnabar throws.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -69,8 +69,8 @@ auto chained(R&& result, F&& f) {
 
 }  // namespace detail
 
-// Exception guarantee of assignments: if a value replaces an error, or an error a value, and a constructor of T throws,
-// the Result keeps what it held. If a value replaces a value, the guarantee is that of T's assignment.
+// Exception guarantee of assignments: if a value replaces an error, or an error replaces a value, and a constructor of
+// T throws, the Result keeps what it held. If a value replaces a value, T's assignment gives the guarantee.
 template <typename T>
 class [[nodiscard]] Result {
   public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares a secret with a value from a peer, in a number of instructions that does not depend on the two values. With
-// ==, processors with smaller words may stop at the first half that differs. For longer secrets, use CRYPTO_memcmp of
-// OpenSSL. Pure.
+// Compares a secret with a value from a peer, in a number of instructions that does not depend on the two values. On
+// processors with words of 32 bits, == may stop at the first half that differs. For longer secrets, use CRYPTO_memcmp
+// of OpenSSL. Pure.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace cinnabar {
 
-// Bytes on their own pages: excluded from core dumps, locked in memory if the limits allow it (otherwise the log says
-// so once), and wiped by the destructor.
+// Bytes of a secret, on pages of their own: excluded from core dumps, locked in memory if the process's limits allow it
+// (if not, one log line says so), and wiped by the destructor.
 class CINNABAR_API SecretBytes {
   public:
     SecretBytes() = default;

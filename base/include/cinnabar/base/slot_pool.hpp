@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SlotPool: a bounded pool of objects at stable addresses. It grows in blocks; slots are found by index and reused
-// without being constructed again. With ThreadUse::many, free slots are a lock-free list; with ThreadUse::one, a stack
-// of pointers.
+// SlotPool: a bounded pool of objects at stable addresses. The pool grows in blocks; slots are found by index and
+// reused without being constructed again. With ThreadUse::many, free slots are in a lock-free list; with
+// ThreadUse::one, in a stack of pointers.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -25,12 +25,12 @@ struct PoolSlot {
     std::atomic<std::uint32_t> slot_next{0};  // index + 1 of the next free slot
 };
 
-// A PoolSlot for objects that are aligned to a cache line: their first members share that line with the members of
-// PoolSlot.
+// A PoolSlot for objects that are aligned to a cache line: the first members of such an object share a line with the
+// members of PoolSlot.
 struct alignas(64) AlignedPoolSlot : PoolSlot {};
 
-// T derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user of the pool
-// resets it.
+// A pool of T, which derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user
+// of the pool resets the state.
 template <typename T>
 class SlotPool {
   public:
@@ -58,8 +58,8 @@ class SlotPool {
         if (threads_ == ThreadUse::one && free_count_ != 0) return free_[--free_count_];
         return acquire_or_grow();
     }
-    // `prepare(first)` initialises block_slots new slots before any of them can be acquired; it returns false if no
-    // memory is left.
+    // Acquires a slot; null if none is left. `prepare(first)` initialises block_slots new slots before any of these can
+    // be acquired, and returns false if no memory is left.
     template <typename F>
     [[nodiscard]] T* acquire(F&& prepare) noexcept {
         if (threads_ == ThreadUse::one) {
@@ -106,8 +106,8 @@ class SlotPool {
     }
 
   private:
-    // The head packs index + 1 of the first free slot (22 bits) and the numbers of acquisitions and releases (21 bits
-    // each; they prevent the ABA problem and give taken()).
+    // The head packs three numbers: index + 1 of the first free slot (22 bits), and how many acquisitions and how many
+    // releases there were (21 bits each, which prevent the ABA problem and give taken()).
     static constexpr unsigned acquired_shift = 22;
     static constexpr unsigned released_shift = 43;
     static constexpr std::uint32_t count_mask = (1u << 21) - 1;

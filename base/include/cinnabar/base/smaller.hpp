@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The smaller and the larger of two numbers, for headers that every program includes. They do not include <algorithm>,
-// which has std::min, because of its thousands of other lines (decision 0123).
+// The smaller and the larger of two numbers, for headers that every program includes. Such headers do not include
+// <algorithm> for std::min, because <algorithm> has thousands of other lines (decision 0123).
 #pragma once
 
 namespace cinnabar {

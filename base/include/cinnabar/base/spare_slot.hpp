@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpareSlot: while a thread runs callbacks, keeps one slot that the thread has released, for its next acquire(). So a
-// callback that ends one operation and begins another does not use the SlotPool at all. Define it as constinit
-// thread_local; it keeps slots only inside a SpareScope. One thread.
+// SpareSlot: while a thread runs callbacks, keeps one slot that the thread has released, for the thread's next
+// acquire(). So a callback that ends one operation and begins another does not use the SlotPool at all. Define a
+// SpareSlot as constinit thread_local; it keeps a slot only inside a SpareScope. One thread.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -26,8 +26,8 @@ struct SpareSlot {
     }
 };
 
-// While it exists, `spare` may keep one slot of `pool`, which other threads cannot use meanwhile. The destructor
-// releases the slot.
+// Lets `spare` keep one slot of `pool` while the SpareScope exists; other threads cannot use that slot meanwhile. The
+// destructor releases the slot.
 template <typename T>
 class SpareScope {
   public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CINNABAR_TEST_YIELD(where) marks a point at which another thread may interleave. In builds with asserts a test can
-// pause a thread there (set_test_yield); in other builds it expands to nothing. Never on the hot path.
+// pause a thread at this point (set_test_yield); in other builds the macro expands to nothing. Never on the hot path.
 #pragma once
 
 #ifdef NDEBUG

@@ -25,19 +25,19 @@ struct WheelTimer {
 };
 
 // A radix wheel: 11 levels of 64 lists, one level for each base-64 digit of a time. A timer is on the level of the
-// highest base-64 digit in which its expiry differs from the wheel's time, so the lowest non-empty level holds the
+// highest digit in which the timer's expiry differs from the wheel's time, so the lowest non-empty level holds the
 // earliest timer.
 class TimerWheel {
   public:
     explicit TimerWheel(TimeUs now) noexcept : now_(now) {}
 
-    // Requires: not armed. A timer whose expiry has passed fires in the next advance(), even if another timer arms it
-    // inside an advance(). A timer with time_never never fires.
+    // Arms a timer. Requires: not armed. A timer whose expiry has passed fires in the next advance(), never in an
+    // advance() that is running. A timer with time_never never fires.
     CINNABAR_API void arm(WheelTimer& timer, TimeUs expires) noexcept;
     // Does nothing if the timer is not armed.
     CINNABAR_API void disarm(WheelTimer& timer) noexcept;
-    // Fires all timers that expire at or before `now` and returns their number. A `now` before the wheel's time does
-    // nothing.
+    // Fires all timers that expire at or before `now`, and returns how many fired. Does nothing if `now` is before the
+    // wheel's time.
     unsigned advance(TimeUs now) noexcept { return now < due_ ? 0 : fire_until(now); }
     // When to call advance() next: a time at or before the next expiry; time_never if nothing is armed.
     [[nodiscard]] TimeUs next() const noexcept { return due_; }
@@ -58,8 +58,9 @@ class TimerWheel {
     std::uint32_t armed_ = 0;
     std::array<std::uint64_t, levels> used_{};
     std::array<std::array<List, 64>, levels> lists_;
-    // Timers that expire at once and were armed by a firing timer. They wait for the next advance(): if they fired in
-    // this one and armed themselves again, it would never return. Their level is `levels`.
+    // Timers that a firing timer has armed and that expire at once. Such timers wait for the next advance(): if they
+    // fired in the current advance() and armed themselves again, it would never return. The level of such timers is
+    // `levels`.
     List late_;
     bool advancing_ = false;
 };

@@ -8,8 +8,8 @@
 
 namespace cinnabar {
 
-// The length of the UTF-8 sequence at the start of `text`; 0 if there is none. Overlong forms, surrogates and values
-// over U+10FFFF are invalid. Thread-safe.
+// Returns the length of the UTF-8 sequence at the start of `text`; 0 if `text` starts with no valid sequence. Overlong
+// forms, surrogates and values over U+10FFFF are invalid. Thread-safe.
 [[nodiscard]] CINNABAR_API std::size_t utf8_sequence_bytes(std::string_view text) noexcept;
 
 }  // namespace cinnabar

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and writes that continue after a partial or interrupted system call. On an error they return and errno is set.
-// Any thread; they block for as long as the disk does.
+// Reads and writes that continue after a partial or interrupted system call. On an error the functions return, and
+// errno is set. Any thread; the functions block for as long as the disk does.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

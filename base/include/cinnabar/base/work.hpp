@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WorkItem: something for another thread or a later round to run; the element of all work queues in Cinnabar. Its
-// creator embeds it in a longer-lived object. It is in at most one queue at a time.
+// WorkItem: a function for another thread or a later round to run; the element of all work queues in Cinnabar. The
+// creator of a WorkItem embeds it in a longer-lived object. A WorkItem is in at most one queue at a time.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -29,7 +29,7 @@ class SubmitQueue {
         } while (!head_.compare_exchange_weak(head, &work, std::memory_order_seq_cst, std::memory_order_relaxed));
         return head == nullptr;
     }
-    // seq_cst, for a thread that goes to sleep: it sets its flag and then checks this.
+    // Reads with seq_cst, for a thread that goes to sleep: the thread sets its flag, and then calls empty().
     [[nodiscard]] bool empty() const noexcept { return head_.load(std::memory_order_seq_cst) == nullptr; }
     // May miss a concurrent push; never use it to decide whether to sleep.
     [[nodiscard]] bool seems_empty() const noexcept { return head_.load(std::memory_order_relaxed) == nullptr; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for work that may block, such as reading a file, so that threads that drive a context do not wait for it.
-// Thread-safe.
+// Threads for work that may block, such as reading a file, so that threads that drive a context do not wait for such
+// work. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -15,8 +15,8 @@ namespace cinnabar {
 
 class CINNABAR_API WorkThreads {
   public:
-    // Starts the threads. Signals are blocked in them, because they belong to the program's own threads. Throws
-    // std::system_error if the system cannot create a thread.
+    // Starts the threads. Signals are blocked in these threads, because signals belong to the program's own threads.
+    // Throws std::system_error if the system cannot create a thread.
     explicit WorkThreads(unsigned threads);
     // Waits until all queued work has run. Requires: no thread calls queue() from now on.
     ~WorkThreads();

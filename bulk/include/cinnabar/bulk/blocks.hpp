@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks: a list of blocks of equal size, at regular distances (strided) or given by their numbers (indexed), in the
-// order in which their bytes are moved. A plain value that is not tied to any memory, so one list can be used for many.
-// On the wire a strided list takes about ten bytes; an indexed list takes two or three bytes for most blocks, and none
-// for a block that follows the one before (docs/wire-format-bulk.md, "Lists of blocks").
+// order in which their bytes are moved. A Blocks is a plain value that is not tied to any memory, so one list can be
+// used for many memories. On the wire a strided list takes about ten bytes; an indexed list takes two or three bytes
+// for most blocks, and no byte for a block whose number follows the previous number (docs/wire-format-bulk.md, "Lists
+// of blocks").
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -36,12 +37,13 @@ class CINNABAR_API Blocks {
     };
 
     Blocks() = default;
-    // `count` blocks, the first at `offset`; each begins `stride` bytes after the beginning of the one before.
-    // invalid_argument: the list has no bytes, or ends beyond 2^63 - 1. too_large: more than blocks_max blocks.
+    // Makes a list of `count` blocks. The first block begins at `offset`, and each further block `stride` bytes after
+    // the beginning of the block before. invalid_argument: the list has no bytes, or ends beyond 2^63 - 1. too_large:
+    // more than blocks_max blocks.
     [[nodiscard]] static Result<Blocks> strided(std::uint64_t offset, std::uint64_t block_bytes, std::uint64_t stride,
                                                 std::uint64_t count);
-    // One block for each number: block n begins at offset + n * stride. A `stride` of 0 stands for block_bytes, so that
-    // blocks are adjacent. Errors: as strided().
+    // Makes a list with one block for each number: block n begins at offset + n * stride. A `stride` of 0 stands for
+    // block_bytes: consecutive numbers then name adjacent blocks. Errors: as strided().
     [[nodiscard]] static Result<Blocks> indexed(std::uint64_t block_bytes, std::span<const std::uint32_t> numbers,
                                                 std::uint64_t offset = 0, std::uint64_t stride = 0);
 
@@ -59,8 +61,8 @@ class CINNABAR_API Blocks {
     [[nodiscard]] std::size_t encoded_bytes() const noexcept;
     // Fails the writer if the list does not fit.
     void encode(ByteWriter& writer) const noexcept;
-    // Reads to the end of the reader. Allocates at most sizeof(Run) for each byte read. protocol: the bytes are
-    // malformed, or the list is empty or has more than blocks_max blocks. out_of_memory.
+    // Decodes a list that ends where the reader ends. Allocates at most sizeof(Run) for each byte read. protocol: the
+    // bytes are malformed, or the list is empty or has more than blocks_max blocks. out_of_memory.
     [[nodiscard]] static Errc decode(ByteReader& reader, Blocks& out) noexcept;
 
     friend bool operator==(const Blocks&, const Blocks&) = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BufferPool: buffers of one size, cut from one registered allocation and reused. Thread-safe. Once it has been made,
-// it takes no lock unless a buffer is in quarantine.
+// BufferPool: buffers of one size, cut from one registered allocation and reused. Thread-safe. After make(), a
+// BufferPool takes no lock unless a buffer is in quarantine.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -15,8 +15,8 @@ namespace cinnabar::bulk {
 
 class BufferPool;
 
-// A buffer taken from a pool. When it is destroyed, its memory returns to the pool: at once or, if it is in quarantine
-// (Region::quarantined), when the quarantine has ended. May outlive the BufferPool.
+// A buffer taken from a pool. When a PooledBuffer is destroyed, its memory returns to the pool: at once or, if the
+// memory is in quarantine (Region::quarantined), after the quarantine has ended. May outlive the BufferPool.
 class CINNABAR_API PooledBuffer {
   public:
     PooledBuffer() = default;

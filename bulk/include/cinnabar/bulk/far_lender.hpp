@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FarLender: lends far memory, which no transport can lend. It is a transport without ports, which a Lend uses like any
-// other. It writes a key into the descriptor; a peer that has the key calls the owner, which then moves the bytes
-// (owner_moves.hpp). The owner looks the key up here for each chunk. Revoking a lease stops the transfers that use it;
-// the lease is fenced when the last of them has ended. A copy that has begun cannot be stopped: if a disk hangs, the
-// fence fails (give_up), and the memory is in quarantine until the copy has ended. Any thread.
+// FarLender: lends far memory, which no network transport can lend. A FarLender is a transport without ports, which a
+// Lend uses like any other. The FarLender writes a key into the descriptor; a peer that has the key calls the owner,
+// which then moves the bytes (owner_moves.hpp). For each chunk, the owner looks the key up in its FarLender. Revoking a
+// lease stops the transfers that use the lease, which is fenced when the last of these transfers has ended. A copy that
+// has begun cannot be stopped: if a disk hangs, the fence fails (give_up), and the memory is in quarantine until the
+// copy has ended. Any thread.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -31,20 +32,21 @@ class CINNABAR_API FarLender final : public na::Transport {
     // One chunk's use of the memory, from begin() to end().
     struct Use {
         Region memory;
-        // Asks the use to end early, because the lease is revoked. It is called at most once, with the lock of the
-        // FarLender held, so it must not block or call the FarLender.
+        // Asks the use to end early, because the lease is revoked. The FarLender calls stop() at most once, and holds
+        // its lock meanwhile, so stop() must not block or call the FarLender.
         void (*stop)(Use& use) noexcept = nullptr;
         const na::Peer* by = nullptr;    // the peer that sent the key; it is only compared
         const na::Addr* from = nullptr;  // its address, for guests; null: not known. Read by begin() only
         std::uint64_t key = 0;
         ListLink<Use> link;
     };
-    // `key` comes from describe(). permission: there is no such lease, or it was revoked, or it is confined to others,
-    // or it does not grant `access`. too_large: the range is outside of the lease.
+    // Begins a use of the lease that `key` names; describe() has written the key. permission: no lease has this key, or
+    // the lease was revoked, is confined to other peers, or does not grant `access`. too_large: the range is outside of
+    // the lease.
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
-    // Ends the wait for a lease whose revoke() returned `again`: its fence fails, unless it has ended already.
+    // Ends the wait for a lease whose revoke() returned `again`: the fence fails, unless it has ended already.
     void give_up(na::Lease& lease) noexcept;
 
     // See na::Transport.

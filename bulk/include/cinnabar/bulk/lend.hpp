@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lend: part of a region, lent to a peer over one transport for the duration of a call. It holds a lease and the region
-// handle that keeps the memory and its registration alive. It lives in a pool of the rpc layer and must not move while
-// granted. Call grant and revoke on any thread if the context is `many`, or as its owner if it is `one`.
+// Lend: part of a region, lent to a peer over one transport for the duration of a call. A Lend holds a lease, and a
+// handle of the region that keeps the memory and its registration alive. A Lend is in a pool of the rpc layer and must
+// not move while granted. Call grant and revoke on any thread if the context is for many threads (`many`), otherwise as
+// the owner of the context.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -24,8 +25,9 @@ class CINNABAR_API Lend : public PoolSlot {
     Lend(const Lend&) = delete;
     Lend& operator=(const Lend&) = delete;
 
-    // Requires: not granted, no fence pending. permission: `access` exceeds that of the region. too_large: no lease
-    // slot is free. Other errors: those of registering the region. On error nothing is held.
+    // Lends the window. Requires: not granted, and no fence is pending. permission: `access` exceeds the region's
+    // access. too_large: no lease slot is free. Other errors: those of registering the region. On an error the Lend
+    // holds nothing.
     [[nodiscard]] Errc grant(Region window, na::Access access,
                              const std::shared_ptr<na::Transport>& transport) noexcept;
     // For confine(): who may use the memory besides its peer. Requires: granted.
@@ -33,7 +35,8 @@ class CINNABAR_API Lend : public PoolSlot {
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }
     // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.
-    // again: both are true only when `fenced` runs, inside progress(). Set fenced.run before this call.
+    // again: this will be so when `fenced` runs, inside progress(), and not before. Set fenced.run before you call
+    // revoke().
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }

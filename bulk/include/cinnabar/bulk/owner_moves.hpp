@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OwnerMoves: asks the owner of lent far memory to move a chunk of it, since no transport can reach it. The layer above
-// implements it with calls; a Mover uses it. Owner of the context.
+// OwnerMoves: asks the owner of lent far memory to move a chunk of that memory, since no transport can reach far
+// memory. The rpc layer implements OwnerMoves with calls; a Mover uses it. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -20,9 +20,9 @@ struct OwnerMove {
     ConstBytes key;                         // of the lender (far_lender.hpp)
     std::uint64_t offset = 0;               // in the lent memory
     Region window;                          // local memory, lent to the owner during the move; not far
-    // If not null, used instead of the window: a handle of local memory, which the owner opens during the move. The
-    // handle is given only to a peer of the same user. The move ends with `unsupported` if the peer is of another user,
-    // or cannot open the handle.
+    // A handle of local memory, which the owner opens during the move and uses instead of the window; null: the window
+    // is used. The handle is given only to a peer of the same user. The move ends with `unsupported` if the peer is of
+    // another user, or cannot open the handle.
     const IpcHandle* shown = nullptr;
     std::uint64_t bytes = 0;  // size of the memory that `shown` refers to
     TimeUs deadline = time_never;
@@ -41,9 +41,9 @@ class OwnerMoves {
   public:
     // Starts a move. again: no room now, try later. Any other code: the move has failed, and `done` does not run.
     [[nodiscard]] virtual Errc begin(OwnerMove& move) noexcept = 0;
-    // Asks the owner to end the move early. `done` still runs once: when the owner no longer uses the window or the
-    // memory of `shown`, or, with `let_go` false, when the wait for that has timed out. Does nothing if the move is not
-    // in progress.
+    // Asks the owner of the memory to end the move early. `done` still runs once: when the owner no longer uses the
+    // window or the memory of `shown`; or, with `let_go` false, when the owner has not confirmed this in time. Does
+    // nothing if the move is not in progress.
     virtual void cancel(OwnerMove& move) noexcept = 0;
 
   protected:

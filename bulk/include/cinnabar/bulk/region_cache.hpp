@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RegionCache: regions of memory that the program exposes again and again. They are found by address, so that the
-// memory is registered with a transport only once (RDMA devices pin its pages at each registration):
+// RegionCache: regions of memory that the program exposes again and again. Regions are found by address, so that the
+// memory is registered with a transport only once (each registration with an RDMA device pins the pages of the memory):
 //
 //     RegionCache cache;
 //     Region region = cache.expose(buffer, na::Access::read).value();     // each time
@@ -38,13 +38,13 @@ class CINNABAR_API RegionCache {
     RegionCache(const RegionCache&) = delete;
     RegionCache& operator=(const RegionCache&) = delete;
 
-    // Returns a region of this memory with exactly this access. If the memory lies inside a region in the cache, it is
-    // a slice of that region. Otherwise it is a new region, which is added to the cache unless it is larger than
-    // bytes_max; regions in the cache that it overlaps are dropped, and then the least recently used ones until there
-    // is room. Errors: as Region::expose.
+    // Returns a region of this memory with exactly this access: a slice of a region in the cache if the memory lies
+    // inside such a region, otherwise a new region. A new region is added to the cache unless it is larger than
+    // bytes_max. Adding a region drops the cached regions that overlap it, and the least recently used regions until
+    // there is room. Errors: as Region::expose.
     [[nodiscard]] Result<Region> expose(Bytes memory, na::Access access);
     // Drops the regions that overlap this memory. Handles that expose() has returned stay valid, so the memory must
-    // live until the last of them is gone (Region::expose).
+    // live until the last of these handles is gone (Region::expose).
     void forget(ConstBytes memory) noexcept;
     void clear() noexcept;
 

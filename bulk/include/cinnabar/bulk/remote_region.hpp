@@ -23,8 +23,8 @@ inline constexpr std::size_t descriptor_transports_max = 8;
 inline constexpr std::size_t descriptor_segments_max = 65'536;
 inline constexpr std::size_t descriptor_bytes_max = 4 * 1024 * 1024;
 
-// A decoded descriptor. It points into the bytes that it was decoded from, until own() copies them; copies made after
-// own() share that memory.
+// A decoded descriptor. A RemoteRegion points into the bytes from which it was decoded, until own() copies these bytes;
+// copies made after own() share the copied bytes.
 class CINNABAR_API RemoteRegion {
   public:
     RemoteRegion() = default;
@@ -39,13 +39,13 @@ class CINNABAR_API RemoteRegion {
     [[nodiscard]] na::Access access() const noexcept { return access_; }
     // The contents of the memory if the descriptor carries them, so that a pull is only a copy; otherwise empty.
     [[nodiscard]] ConstBytes eager() const noexcept { return eager_; }
-    // The address of the owner of the memory. Empty if the descriptor is not bound to an owner: then the owner is its
-    // sender.
+    // The address of the owner of the memory. Empty if the descriptor is not bound to an owner: then the owner is the
+    // sender of the descriptor.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
-    // The address at which others reach the sender, if the descriptor is not bound and carries one; used by forward().
-    // An encoded address, not checked yet.
+    // The address at which others reach the sender, if the descriptor is not bound and carries such an address; used by
+    // forward(). Encoded, and not checked yet.
     [[nodiscard]] ConstBytes home() const noexcept { return home_; }
-    // The registration key for the transport of that scheme; empty if the memory was not lent there.
+    // The registration key for the transport with that scheme; empty if the memory was not lent over that transport.
     [[nodiscard]] ConstBytes key_for(std::string_view scheme) const noexcept;
     // The number of segments, if a transport needs their sizes; otherwise 0.
     [[nodiscard]] std::size_t segment_count() const noexcept { return segment_count_; }
@@ -77,14 +77,15 @@ struct Description {
 };
 
 [[nodiscard]] CINNABAR_API std::size_t described_bytes(const Description& description) noexcept;
-// Encodes a descriptor. Fails the writer if the descriptor does not fit. Also fails it if the range has more than
-// descriptor_segments_max segments and a transport needs their sizes (one without Caps::offset_addressing).
+// Encodes a descriptor. Fails the writer if the descriptor does not fit, or if the range has more than
+// descriptor_segments_max segments and a transport needs the sizes of segments (it lacks Caps::offset_addressing).
 CINNABAR_API void describe(const Description& description, ByteWriter& writer) noexcept;
 
-// Encodes a received descriptor for a third party: it is bound to its owner, and the third party connects to that
-// owner. Contents that the descriptor carries are passed on. If the address of the owner is unknown, forwarded_bytes is
-// 0, and forward fails with unreachable, unless the descriptor carries contents and grants only reading. protocol: the
-// sender's `home` is not a valid address. too_large: the writer is full.
+// forward encodes a received descriptor for a third party: the new descriptor is bound to the owner of the memory, to
+// which the third party connects. Contents that the descriptor carries are passed on. forwarded_bytes returns the size
+// of the new descriptor. If the address of the owner is unknown, forwarded_bytes is 0, and forward fails with
+// unreachable, unless the descriptor carries contents and grants only reading. protocol: the sender's `home` is not a
+// valid address. too_large: the writer is full.
 [[nodiscard]] CINNABAR_API std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
 [[nodiscard]] CINNABAR_API Errc forward(const RemoteRegion& remote, ByteWriter& writer) noexcept;
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects that a peer has stopped sending: during a transfer (bulk/src/transfer_deadline.cpp), and during pulls of
-// large arguments and results (rpc/src/large_values_stall.cpp).
+// Silence: detects that a peer has stopped sending during a transfer (bulk/src/transfer_deadline.cpp) or during the
+// pull of a large argument or result (rpc/src/large_values_stall.cpp).
 #pragma once
 
 #include <cstdint>
 
 namespace cinnabar::bulk {
 
-// The owner checks `looks` times within the allowed time. lasts() is true when that many checks in a row found no new
-// bytes. If the process itself is held up, the next check is late but counts only once, so the peer is not blamed.
+// Detects that no new bytes have arrived for the allowed time. The owner calls lasts() `looks` times within that time;
+// lasts() returns true when that many calls in a row found no new bytes. If the process itself is held up, the next
+// call is late but counts only once, so the peer is not blamed.
 class Silence {
   public:
     static constexpr int looks = 4;

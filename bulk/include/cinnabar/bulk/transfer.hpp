@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mover: copies any range of a peer's memory to any range of local memory (pull) or back (push). A transfer is cut into
-// chunks, a limited number of which (the window) is in flight. The first error stops it; it then waits for the chunks
-// in flight and completes once. After the completion the local memory is no longer accessed, unless the transfer failed
-// and the memory is in quarantine (Region::quarantined). That happens if the owner of far memory was asked to move the
-// bytes and did not confirm that it has stopped.
+// Mover: copies any range of a peer's memory to any range of local memory (pull), or in the other direction (push). A
+// transfer is cut into chunks, a limited number of which (the window) is in flight. The first error stops the transfer,
+// which then waits for the chunks in flight and completes once. After the completion the local memory is no longer
+// accessed, unless the transfer failed and the memory is in quarantine (Region::quarantined). A quarantine begins if
+// the owner of far memory was asked to move the bytes and did not confirm that it has stopped.
 //
 // Threads: a Mover and its transfers belong to one na::Context. Functions marked "Owner" must be called by the owner of
 // that context (na/context.hpp), the others by any thread if the context is `many`.
@@ -32,15 +32,16 @@ struct MoverOptions {
     std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
     std::uint32_t chunks_max = 4096;                    // in flight per context; beyond that, each peer may have one
     std::uint32_t transfers_max = 65'536;               // not yet released, per context; rounded up to a multiple of 64
-    // Device memory is copied directly between processes of one user on one host if it has at least this size, because
-    // opening the memory of another process takes time. Smaller ranges go through staging buffers.
+    // The minimum size of a transfer of device memory that is copied directly between processes of one user on one
+    // host. Smaller transfers go through staging buffers, because opening the memory of another process takes time.
     std::uint64_t ipc_bytes_min = 256 * 1024;
-    // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
+    // The size below which segments are copied through a staging buffer, if the transport allows few local segments per
+    // operation.
     std::uint64_t staging_segment_bytes = 1024;
-    // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long (at most a quarter
-    // longer). A direct copy by a device shows no progress before its end, so it has one more second per 256 MB. This
-    // is checked periodically (silence.hpp), so a process that was itself held up does not end its transfers for that
-    // reason. 0: never.
+    // How long no chunk of a transfer may complete while chunks are in flight; after that time, or up to a quarter
+    // more, the transfer ends with `timed_out`. 0: for ever. A direct copy by a device has one more second per 256 MB,
+    // because it shows no progress before its end. The time is checked periodically (silence.hpp), so a process that
+    // was itself held up does not end its transfers.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
@@ -51,32 +52,32 @@ struct TransferArgs {
     Direction direction = Direction::pull;
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
-    // If not null, used instead of `remote`: a handle of memory that the peer `connected` gave to this process, which
-    // runs as the same user. The device copies the memory, in one piece as far as budgets allow. unsupported: this side
-    // cannot open the handle, or `local` is not entirely memory of such a device. Must live until the completion.
+    // A handle of device memory, used instead of `remote`; null: `remote` is used. The peer `connected`, which runs as
+    // the same user, gave the handle to this process. The device copies the memory, in one piece as far as budgets
+    // allow. unsupported: this side cannot open the handle, or `local` is not entirely memory of such a device. Must
+    // live until the completion.
     const IpcHandle* shown = nullptr;
     std::uint64_t remote_offset = 0;
-    // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each
-    // contiguous piece takes at least one operation. Must live until the completion. A push needs blocks that do not
-    // overlap.
+    // The blocks of the remote memory to move, in order; null: the range at remote_offset is moved. Each contiguous
+    // piece takes at least one operation. Must live until the completion. A push needs blocks that do not overlap.
     const Blocks* remote_blocks = nullptr;
     Region local;             // the transfer keeps a handle; a pull needs Access::write
     std::uint64_t bytes = 0;  // from the start of `local`; at most local.bytes()
     na::Addr peer;            // the other side; ignored if the descriptor is bound to an owner
     // Allows a descriptor that is bound to an owner. The sender of such a descriptor chooses the address that this
-    // process connects to. If false, the transfer ends with `permission`.
+    // process connects to. False: a transfer with such a descriptor ends with `permission`.
     bool follow_owner = false;
-    // If the descriptor is bound to an owner: the address of that owner, if the caller knows a better one than the
-    // descriptor's, for instance for its own memory; otherwise empty.
+    // If the descriptor is bound to an owner: the owner's address, if the caller knows a better address than the
+    // descriptor has, for instance of its own memory; otherwise empty.
     na::Addr owner_at;
     // The connection to use, or null. Leases are valid only on the connection on which they were granted. The transfer
-    // holds a reference to it until the completion.
+    // holds a reference to `connected` until the completion.
     na::Peer* connected = nullptr;
     TimeUs deadline = time_never;  // on the clock of the context
     // Overrides MoverOptions::stall_max; 0: never.
     std::optional<Microseconds> stall_max;
-    // For a push of at least one byte: the peer is notified with this value, once, when all bytes have been written
-    // (Caps::put_notify). If the transfer fails, the peer is not notified.
+    // For a push of at least one byte: the value with which the peer is notified, once, when all bytes have been
+    // written (Caps::put_notify). If the transfer fails, the peer is not notified.
     std::optional<std::uint32_t> notify;
 };
 
@@ -91,12 +92,12 @@ class CINNABAR_API Transfer : public PoolSlot {
 
     // Valid after the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // Valid after the completion: whether the transfer timed out because nothing moved for stall_max, rather than by
-    // its deadline.
+    // Whether the transfer timed out because nothing moved for stall_max, rather than by its deadline. Valid after the
+    // completion.
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
     // The errno of a failed copy from or to far memory; otherwise 0.
     [[nodiscard]] int os_errno() const noexcept { return os_errno_; }
-    // The bytes moved so far; grows chunk by chunk. Any thread.
+    // How many bytes have been moved so far; grows chunk by chunk. Any thread.
     [[nodiscard]] std::uint64_t bytes_done() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
 
   protected:
@@ -108,10 +109,10 @@ class CINNABAR_API Transfer : public PoolSlot {
     std::atomic<std::uint64_t> bytes_done_{0};
 };
 
-// Completion callback. Runs once per transfer, never inside start() or cancel(). `queued`: trigger() calls it, and it
-// may run any user code. `internal`: the owner calls it inside progress(), for the rpc layer's transfers; it must not
-// run user code. Before the callback, the transfer drops its handle to the local region. The slot is reused after
-// Mover::release.
+// The completion callback, which runs once per transfer, never inside start() or cancel(). `queued`: trigger() calls
+// the callback, which may run any user code. `internal`: the owner calls the callback inside progress(), for the rpc
+// layer's transfers; the callback must not run user code. Before the callback, the transfer drops its handle to the
+// local region. The slot is reused after Mover::release.
 using TransferDone = void (*)(Transfer& transfer, void* user) noexcept;
 enum class Deliver : std::uint8_t { queued, internal };
 
@@ -131,20 +132,20 @@ class CINNABAR_API Mover {
     Mover(const Mover&) = delete;
     Mover& operator=(const Mover&) = delete;
 
-    // Any thread. Starts a transfer, or queues it behind others. Returns null and sets `why` if it was not started:
-    // invalid_argument (a range is outside of its memory), permission (the descriptor or the local region does not
-    // allow it), overloaded (transfers_max), closed (after close). Later errors are the result of the transfer:
-    // unsupported (the transport cannot notify), unreachable (also if the memory was lent on no transport that reaches
-    // the peer), refused, peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; for far
-    // memory: io, no_space, stale (the file has become shorter). The result is `ok` if and only if all bytes were
-    // moved. `progress` may be null.
+    // Starts a transfer, or queues it behind others. Any thread. Returns null and sets `why` if the transfer was not
+    // started: invalid_argument (a range is outside of its memory), permission (the descriptor or the local region does
+    // not allow the transfer), overloaded (transfers_max), closed (after close). Later errors are the result of the
+    // transfer: unsupported (the transport cannot notify), unreachable (also if the memory was lent on no transport
+    // that reaches the peer), refused, peer_lost, timed_out (the deadline, or stall_max), permission, too_large,
+    // canceled; for far memory: io, no_space, stale (the file has become shorter). The result is `ok` if and only if
+    // all bytes were moved. `progress` may be null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
-    // Any thread, before release. Cancels the transfer, which then completes once, with `canceled` or with the result
-    // that it would have had. Chunks that the transport cannot cancel are waited for.
+    // Cancels the transfer, which then completes once, with `canceled` or with the result that it would have had
+    // without the cancel. The completion waits for chunks that the transport cannot cancel. Any thread, before release.
     void cancel(Transfer& transfer) noexcept;
-    // Like cancel(), but takes effect in the next progress(). This call never takes ownership of the context, so it is
-    // safe while the caller holds a lock that completions take.
+    // Like cancel(), but takes effect in the next progress(). Never takes ownership of the context, so the caller may
+    // hold a lock that completions take.
     void cancel_soon(Transfer& transfer) noexcept;
     // Any thread, after the completion callback: frees the slot.
     void release(Transfer& transfer) noexcept;
@@ -152,13 +153,13 @@ class CINNABAR_API Mover {
     void peer_lost(na::Peer& peer, Errc why) noexcept;
     // Owner. Whether transfers of this side with this peer are running.
     [[nodiscard]] bool moves_with(const na::Peer& peer) const noexcept;
-    // Any thread. Ends all transfers with `canceled`; start fails with `closed` from now on. Call it before
-    // na::Context::close, with some progress() in between for chunks that the transport can cancel. na::Context::close
-    // then ends the transfers that still have chunks in flight.
+    // Ends all transfers with `canceled`; start fails with `closed` from now on. Call it before na::Context::close,
+    // with some progress() in between for chunks that the transport can cancel. na::Context::close then ends the
+    // transfers that still have chunks in flight. Any thread.
     void close() noexcept;
 
-    // Sets the object that asks owners to move memory that only they can access (owner_moves.hpp). Call before the
-    // first transfer. `moves` must outlive this object.
+    // Sets the object that asks owners to move memory that only the owner can access (owner_moves.hpp). Call it before
+    // the first transfer. `moves` must outlive the Mover.
     void set_owner_moves(OwnerMoves& moves) noexcept;
     // Sets a function that counts the bytes of each peer. Call before the first transfer.
     void set_count(TransferCount count) noexcept;

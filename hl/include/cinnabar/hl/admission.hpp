@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Admission: limits how many requests of a service run at once, and admits waiting requests in order. A request that
 // cannot run is answered `overloaded` before its handler has done anything; the answer says when to retry and may
-// reserve a place in the queue. A Caller (caller.hpp) retries at that time with that place, and is admitted before all
-// later requests.
+// reserve a place in the queue. A Caller (caller.hpp) retries then, claims the place, and is admitted before all later
+// requests.
 //
 //     Admission admission({.running_max = 16});
 //     node.serve(put, [admission](Request<Item> request) -> Task<Result<void>> {
@@ -11,8 +11,8 @@
 //         co_return co_await store(*request);      // destroying `admitted` frees the slot
 //     });
 //
-// The server does not hold rejected requests, only their places, about 100 bytes each. A slot is reserved for each
-// place, so a slot may be idle until the request for it returns.
+// The server does not keep rejected requests, only their places, about 100 bytes each. Free slots are kept for the
+// holders of places, so a slot may be idle until a holder's request returns.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -30,11 +30,12 @@ namespace cinnabar::hl {
 
 struct AdmissionOptions {
     std::uint32_t running_max = 64;
-    // The maximum number of places reserved at a time. One peer holds at most running_max / 2 of them, or one if that
-    // is 0. A request that gets no place is also told when to retry, but then has no priority over others.
+    // The maximum number of places reserved at a time. One peer holds at most running_max / 2 places, or one place if
+    // running_max is 1. A request that gets no place is told when to retry as well, but has no priority then.
     std::uint32_t places_max = 4096;
-    // A rejected request is told to retry after the estimated time until its turn, which is kept within these bounds.
-    // Its place is reserved for twice that time plus late_max.
+    // The minimum and maximum time that a rejected request is told to wait before it retries. The wait is the estimated
+    // time until the request's turn, within these limits. The request's place is reserved for twice the wait plus
+    // late_max.
     Microseconds pause_min{1'000};
     Microseconds pause_max{1'000'000};
     Microseconds late_max{100'000};
@@ -82,16 +83,16 @@ class CINNABAR_API Admission {
     std::shared_ptr<AdmissionCore> core_;
 };
 
-// Makes the `overloaded` error that a handler with a queue of its own returns. It tells the caller to retry after
-// `after` (at most an hour) and, if `place` is not 0, to claim that place (Request::place). The handler must not have
-// done anything yet.
+// Makes the `overloaded` error that a handler with a queue of its own returns. The error tells the caller to retry
+// after `after` (at most an hour) and, if `place` is not 0, to claim that place (Request::place). Requires: the handler
+// has done nothing yet.
 [[nodiscard]] CINNABAR_API Error come_again(Microseconds after, std::uint64_t place = 0);
 
 namespace detail {
 
 // Whether an `overloaded` error comes from come_again().
 [[nodiscard]] bool is_pushback(const Error& error) noexcept;
-// Reads the place from the text of such an answer. False: there is none.
+// Reads the place from the text of an answer by come_again(). False: the text contains no place.
 [[nodiscard]] bool read_place(std::string_view text, std::uint64_t& place) noexcept;
 
 }  // namespace detail

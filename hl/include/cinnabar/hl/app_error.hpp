@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Application errors. A handler returns one; the caller finds the code in Error::app_code and the text in
+// Application errors, which handlers return. The caller finds the code in Error::app_code and the text in
 // Error::subject.
 #pragma once
 

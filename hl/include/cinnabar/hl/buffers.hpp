@@ -117,12 +117,12 @@ class CINNABAR_API Buffers {
   public:
     explicit Buffers(std::uint64_t bytes_max);
 
-    // Takes a buffer of `bytes`; its memory is rounded up to a power of two. `peer`: the peer that chose the size
-    // (Request::source), as in Bulk::fetch. A peer must leave at least as much of the node's buffer_bytes_max free as
-    // it holds, so it holds at most half, and less while others hold buffers, too. Buffers are cut from slabs, and as
-    // long as one buffer of a slab is in use, the slab can be neither freed nor cut into other sizes. So the rule also
-    // holds for slabs; a slab whose buffers have several holders counts in equal parts for each of them. overloaded:
-    // buffer_bytes_max is used up, or the part of it that the peer may hold. out_of_memory. invalid_argument: 0 bytes.
+    // Takes a buffer of `bytes`, rounded up to a power of two. `peer`: the peer that chose the size (Request::source),
+    // as in Bulk::fetch. A peer may hold only as much memory as remains free of the node's buffer_bytes_max: at most
+    // half, and less while other peers hold buffers, too. The same limit applies to slabs, the blocks from which
+    // buffers are cut, since a slab can be neither freed nor cut into other sizes while one of its buffers is in use.
+    // If several peers hold buffers of a slab, the slab is divided equally among those peers. overloaded:
+    // buffer_bytes_max is used up, or the peer has reached its limit. out_of_memory. invalid_argument: 0 bytes.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
@@ -152,9 +152,10 @@ class CINNABAR_API Buffers {
     // All of these require mutex_ to be held.
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
-    // The size of the largest slab that may be made for this account; unlimited if the account is not that of a peer.
-    // The bytes of a slab are divided equally among the accounts that hold its buffers. After a new slab is made, a
-    // peer's total must not exceed what is then still free: memory in no slab, or in slabs without a buffer in use.
+    // Returns the size of the largest slab that may be made for this account; unlimited if the account is not a peer's.
+    // The bytes of a slab are divided equally among the accounts that hold buffers of the slab. After a new slab is
+    // made, a peer's total must not exceed the memory that is then still free: memory in no slab, and slabs without a
+    // buffer in use.
     [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
     [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
                                                                        const detail::BufferAccount& account);

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk: memory that a caller lends to a call, and the transfers that move its bytes. The caller puts a `Bulk`, made
-// from a region, into the arguments, and the memory is lent until the call has ended. If the peer neither stops using
-// the memory nor disconnects, it may be able to access the memory for longer: then Region::quarantined is true, and a
+// from a region, into the arguments, and the memory is lent until the call has ended. A peer that neither stops using
+// the memory nor disconnects may be able to access the memory for longer: then Region::quarantined is true, and a
 // pooled buffer does not return to its pool. The handler pulls from the memory or pushes to it:
 //
 //     struct SaveIn { std::string name; cinnabar::Bulk data; };
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
 //     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
 //
-// The memory is lent only to the called peer: transports that check each access (na::Caps::confines) refuse others that
-// learn its descriptor. forwardable_to() names third parties that may use it as well.
+// The memory is lent only to the called peer: transports that check each access (na::Caps::confines) refuse other
+// peers, even if these have learned the descriptor. forwardable_to() names third parties that may use the memory as
+// well.
 //
 // A handler may pass a received Bulk on to another server in a call of its own, if the first caller has made it
-// forwardable(), or forwardable_to() that server. That server then pulls directly from the first caller, and must set
-// TransferOptions::follow_owner. The first caller must listen on the transport on which it lends the memory, unless the
-// bytes are few enough to be sent inside the call. Otherwise the call that passes the Bulk on ends with `unreachable`.
+// forwardable(), or forwardable_to() that server. The other server then pulls directly from the first caller, and must
+// set TransferOptions::follow_owner. The first caller must listen on the transport on which it lends the memory, or the
+// call that passes the Bulk on ends with `unreachable`. This does not apply to memory that is small enough to be sent
+// inside the call.
 //
-// A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
-// task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, with one
-// exception: if the caller lent a file or device memory, it moves the bytes itself, and could fail to stop when asked
-// to. Then the transfer fails, and Region::quarantined is true for the local memory.
+// A transfer is split into chunks, several of which are in flight at once. The transfer ends early at the first error,
+// at the task's deadline, or when the task is stopped. After a transfer has ended, the local memory is no longer
+// accessed, with one exception: a caller that lent a file or device memory moves the bytes itself, and may fail to stop
+// when asked to. Then the transfer fails, and Region::quarantined is true for the local memory.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -51,43 +53,43 @@ struct TransferOptions {
     std::uint64_t offset = 0;                   // in the remote memory
     std::optional<std::uint64_t> bytes = {};    // unset: as many as both sides have room for
     std::optional<Microseconds> deadline = {};  // from now on; unset: the deadline of the enclosing task
-    // The transfer ends with timed_out if nothing has moved for this long (or up to a quarter longer) while chunks are
-    // in flight; 0: never. If unset, rpc::Options::bulk.stall_max applies.
+    // How long nothing may move while chunks are in flight; after that time, or up to a quarter more, the transfer ends
+    // with timed_out. 0: for ever. Unset: rpc::Options::bulk.stall_max.
     std::optional<Microseconds> stall = {};
-    // If not null: the blocks of the remote memory to move, in order, instead of the range at `offset`
-    // (bulk::TransferArgs). The list must live until the transfer has ended.
+    // The blocks of the remote memory to move, in order (bulk::TransferArgs); null: the range at `offset` is moved. The
+    // list must live until the transfer has ended.
     const bulk::Blocks* blocks = nullptr;
-    // Called with the number of bytes moved so far, on the thread that drives progress: it must be short and must not
-    // block or throw. The function must live until the transfer has ended.
+    // Called with the number of bytes moved so far, on the thread that drives progress. The function must be short,
+    // must not block or throw, and must live until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
-    // Allows a transfer from memory that a third party owns, not the caller: this side connects to the address that the
-    // descriptor names. Set it only where untrusted peers cannot call, because the caller chooses that address. If it
-    // is not set, such a transfer ends with `permission`.
+    // Allows a transfer from or to memory that a third party owns, not the caller: this side connects to the address
+    // that the descriptor names. Set this only where untrusted peers cannot call, because the caller chooses that
+    // address. False: such a transfer ends with `permission`.
     bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
-    // Receives the number of bytes moved, even if the transfer ends early: at least that many are in place. Must live
-    // until the transfer has ended. The error of a transfer that ended early contains it too.
+    // Receives the number of bytes moved, even if the transfer ends early; then more bytes may be in place, never
+    // fewer. Must live until the transfer has ended. The error of a transfer that ended early contains the number, too.
     std::uint64_t* moved = nullptr;
     // The next three options are for checked transfers, of host, file and device memory. Each chunk is compared after
-    // it has arrived, and moved again if it is damaged. In all, chunks are moved again `again_max` times at most; then
-    // the transfer ends with bad_checksum. `progress` and `moved` count only bytes that were compared and right.
+    // it has arrived, and moved again if it is damaged. The transfer ends with bad_checksum if a chunk is damaged after
+    // `again_max` chunks were moved again. `progress` and `moved` count only bytes that were compared and right.
     // `progress` is called where the task runs; on a pool, several threads may call it at once. invalid_argument:
     // `blocks` or `notify` is set, or the memory is smaller than what the checksums cover.
     //
-    // A pull compares the bytes with these checksums, which the owner of the memory has sent (chunk_sums.hpp). They
-    // must live until the transfer has ended. They also say how many bytes are moved. Local far memory is read back to
-    // compare it, so its region must be read_write (permission).
+    // For a pull: the checksums that the owner of the memory has sent (chunk_sums.hpp), with which the bytes are
+    // compared. The checksums also say how many bytes are moved, and must live until the transfer has ended. Local far
+    // memory is read back to be compared, so its region must be read_write (permission).
     const ChunkSums* sums = nullptr;
-    // A push pulls back each chunk of 1 MiB to compare it, which doubles the traffic. permission: the memory was lent
-    // for writing only. Neither side may change the memory during the transfer.
+    // For a push: whether each chunk of 1 MiB is pulled back and compared, which doubles the traffic. permission: the
+    // memory was lent for writing only. Neither side may change its memory during the transfer.
     bool read_back = false;
     std::uint32_t again_max = again_max_default;
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 
-// A transfer. It starts when it is awaited and returns the number of bytes moved. Must not be destroyed in flight.
-// invalid_argument: offset and bytes do not lie inside both memories. permission: the descriptor does not allow it.
-// Other errors: see bulk::Mover::start.
+// A transfer, which starts when it is awaited and returns the number of bytes moved. Must not be destroyed in flight.
+// invalid_argument: offset and bytes do not lie inside both memories. permission: the descriptor does not allow the
+// transfer. Other errors: see bulk::Mover::start.
 class CINNABAR_API TransferOp {
   public:
     // `remote` must live until the transfer has ended. Exactly one of under() and with() follows.
@@ -150,8 +152,8 @@ namespace detail {
 
 // Takes a buffer of the node that serves the request.
 [[nodiscard]] CINNABAR_API Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes);
-// A transfer from or to plain memory, registered as the region `local` for this transfer only. If `local` is an error,
-// the transfer ends with it.
+// Returns a transfer from or to plain memory, registered as the region `local` for this transfer only. If `local` is an
+// error, the transfer ends with that error.
 [[nodiscard]] CINNABAR_API TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote,
                                                  Result<bulk::Region> local, TransferOptions options);
 
@@ -162,8 +164,8 @@ class Bulk : public rpc::Bulk {
     using rpc::Bulk::Bulk;
 
     // In a caller that owns the memory: returns a Bulk of the same memory that the called peer may pass on to others.
-    // While the memory is lent, anyone who has the descriptor can access it. Has no effect on a Bulk received in a
-    // request.
+    // While the memory is lent, anyone who has the descriptor can access the memory. Has no effect on a Bulk received
+    // in a request.
     [[nodiscard]] Bulk forwardable() const {
         Bulk copy(*this);
         copy.set_forwardable();
@@ -172,7 +174,8 @@ class Bulk : public rpc::Bulk {
 
     // Like forwardable(), but only for third parties that the caller names (rpc/guests.hpp): "cert:storage", "key:ann",
     // "uid:1000", or a peer that has connected to this node. Others who get the descriptor are answered `permission`,
-    // if the owner of the memory checks each access (docs/security.md, "Memory"). Null: nobody else may use it.
+    // if the owner of the memory checks each access (docs/security.md, "Memory"). Null: only the called peer may use
+    // the memory.
     [[nodiscard]] Bulk forwardable_to(std::shared_ptr<const rpc::Guests> guests) const {
         Bulk copy(*this);
         copy.set_guests(std::move(guests));
@@ -184,15 +187,15 @@ class Bulk : public rpc::Bulk {
     [[nodiscard]] TransferOp pull(bulk::Region local, TransferOptions options = {}) const {
         return TransferOp(bulk::Direction::pull, remote(), std::move(local), options).under(request());
     }
-    // Like pull() above, but into plain memory, which must live until the transfer has ended. It is registered for this
-    // one transfer; a region that is used more than once is faster.
+    // Like pull() above, but into plain memory, which must live until the transfer has ended. The memory is registered
+    // for this one transfer; a region that is used more than once is faster.
     [[nodiscard]] TransferOp pull(Bytes local, TransferOptions options = {}) const {
         auto region = bulk::Region::expose(local, na::Access::write);
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
     }
-    // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers)
-    // and returns it as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors: those of
-    // Buffers::take and of pull.
+    // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers),
+    // and returns the buffer as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors:
+    // those of Buffers::take and of pull.
     template <typename T>
     [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
@@ -210,10 +213,10 @@ class Bulk : public rpc::Bulk {
             co_return Error(Errc::invalid_argument, "offset and bytes reach beyond the end of the remote memory");
         co_return Fetched<T>(*std::move(buffer));
     }
-    // In a handler: maps the caller's memory for reading without a copy, from `offset` on, to its end if `bytes` is
-    // unset. Works for memory that the caller allocated with NodeRef::allocate on this host. Check View::valid after
-    // reading: if it returns false, the caller has withdrawn the memory, and the bytes read may be garbage.
-    // unsupported, unreachable: pull the memory instead. Other errors: rpc::Request::view.
+    // In a handler: maps the caller's memory for reading without a copy, from `offset` on; if `bytes` is unset, to the
+    // end of the memory. Works for memory that the caller allocated with NodeRef::allocate on this host. Call
+    // View::valid after reading: false means that the caller has withdrawn the memory, and the bytes read may be
+    // garbage. unsupported, unreachable: pull the memory instead. Other errors: rpc::Request::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(std::uint64_t offset = 0,
                                                          std::optional<std::uint64_t> bytes = {}) const {
         if (!request())

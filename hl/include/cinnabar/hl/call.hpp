@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending: the result of Node::call, a call that has not been sent yet. Its arguments are already encoded, so they need
-// not outlive Node::call, except memory lent by a Bulk. Send it once, in one of four ways:
+// Pending: the result of Node::call, a call that has not been sent yet. The arguments are already encoded, so they need
+// not outlive Node::call, except for memory lent by a Bulk. Send the call once, in one of four ways:
 //
 //     Result<int> a = node.call(sum, peer, {2, 3}).wait();                 // blocks; plain code
 //     Result<int> b = co_await node.call(sum, peer, {2, 3});               // in a task (g++ 12: see MustBeNamed)
@@ -28,11 +28,11 @@ class [[nodiscard]] Pending {
   public:
     Pending(Pending&&) noexcept = default;
 
-    // Sends the call and blocks until it has ended; drives the node if it has no thread of its own. would_deadlock on a
-    // loop or pool thread and inside tasks: nothing was sent.
+    // Sends the call and blocks until the call has ended; drives the node if the node has no thread of its own.
+    // would_deadlock: called on a loop or pool thread, or inside a task; nothing was sent.
     [[nodiscard]] Result<Out> wait();
-    // Sends the call and runs f(Result<Out>) once, on the loop; if the node is closed, at once on this thread.
-    // Exceptions of f are logged.
+    // Sends the call and runs f(Result<Out>) once when the call has ended, on the loop; if the node is closed, f runs
+    // at once on this thread. Exceptions of f are logged.
     template <typename F>
     void then(F f);
     // Sends the call. Destroying the future cancels it.
@@ -70,9 +70,9 @@ inline constexpr bool await_breaks_temporaries = false;
 
 }  // namespace detail
 
-// The type of a call that must not be awaited as a temporary with g++ 12, because one of its arguments is a temporary
-// that owns memory, or may be one because it was written in braces. It can be sent like any other, but co_await takes
-// it only by name:
+// The type of a call that must not be awaited as a temporary with g++ 12, because one of its arguments is, or may be, a
+// temporary that owns memory (an argument in braces may be one). The call can be sent like any other, but co_await
+// takes only a named one:
 //
 //     auto call = node.call(put, peer, Item{"a", 3});
 //     Result<void> done = co_await call;                // or name the argument: co_await node.call(put, peer, item)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a call was when it ended early. Error::message() says the same in words.
+// CallEnding: the phase in which a call ended early. Error::message() says the same in words.
 //
 //     const auto reply = node.call(greet, peer, "you").wait();
 //     if (const auto ending = call_ending(reply.error()); ending && ending->longest == CallPhase::waits_for_credit) ...
@@ -22,7 +22,7 @@ struct CallEnding {
     std::string rpc;        // its name
     na::Addr peer;          // its target
     std::string transport;  // the scheme of the transport in use
-    // In which phase it was, and how long it had waited for the connection, then to be sent, then for the answer.
+    // The phase in which the call ended, and how long it had waited for the connection, to be sent, and for the answer.
     rpc::CallWaits waits;
     CallPhase longest = CallPhase::unknown;  // the phase that took most of the time; the error's advice is for it
     TimeUs took_us = 0;                      // all of it, in microseconds
@@ -30,8 +30,8 @@ struct CallEnding {
 };
 
 // Returns how a call of this node ended, if its error is timed_out, canceled, peer_lost or overloaded. Empty for other
-// errors, for a call that could not be started, and if no memory was left to record it. For a call through a Caller it
-// is the ending of the last attempt, even if the call was stopped in a pause after that attempt. Any thread.
+// errors, for a call that could not be started, and if no memory was left to record it. For a call through a Caller:
+// how its last attempt ended, even if the call was stopped in the pause after that attempt. Any thread.
 [[nodiscard]] CINNABAR_API std::optional<CallEnding> call_ending(const Error& error);
 
 }  // namespace cinnabar::hl

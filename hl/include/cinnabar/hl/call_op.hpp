@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The implementation of Pending. Arguments are encoded in the constructor and not kept. A CallOp is sent at most once;
-// it can be moved until then and must not be destroyed in flight.
+// it can be moved until it is sent, and must not be destroyed in flight.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -36,8 +36,8 @@ namespace detail {
 struct CallEnd {
     bool was_sent = false;  // the target may have received it
     rpc::CallPhase phase = rpc::CallPhase::unknown;
-    // Set if `overloaded` came from come_again(), which means that the handler has done nothing: when to retry, and the
-    // reserved place (0: none).
+    // How long to wait before the call is retried, and the reserved place (0: none). Set if `overloaded` came from
+    // come_again(), which means that the handler has done nothing.
     std::optional<Microseconds> come_again = {};
     std::uint64_t place = 0;
 };
@@ -63,8 +63,8 @@ class CINNABAR_API CallOp {
 
     void* user = nullptr;  // free for the code that started it
 
-    // Call these two functions before the call is sent. claim_place: see rpc::Call::claim_place. bytes: the size of the
-    // arguments and of the lent memory.
+    // Claims a reserved place (rpc::Call::claim_place). Call claim_place() and bytes() before the call is sent. bytes()
+    // returns the size of the arguments and of the lent memory.
     void claim_place(std::uint64_t place) noexcept {
         if (call_) call_->claim_place(place);
     }
@@ -72,8 +72,9 @@ class CINNABAR_API CallOp {
     // For a call that has failed, after its outcome was taken.
     [[nodiscard]] CallEnd end_of() const noexcept;
 
-    // For co_await: resumes `awaiting` when the call has ended, on the executor of the task or, if it has none, on the
-    // loop. A coroutine whose executor is the loop must take the outcome as soon as it is resumed.
+    // For co_await: like start(), but resumes `awaiting` when the call has ended, on the executor of the task or, if
+    // the task has none, on the loop. A coroutine whose executor is the loop must take the outcome as soon as it is
+    // resumed.
     [[nodiscard]] bool start_for(const TaskContext* task, std::coroutine_handle<> awaiting) noexcept;
     [[nodiscard]] bool ready() const noexcept { return call_ == nullptr; }
 
@@ -114,12 +115,12 @@ class CINNABAR_API CallOp {
     [[gnu::cold, gnu::noinline]] void tell_ending(rpc::Call& call, TimeUs took_us) noexcept;
     [[gnu::cold, gnu::noinline]] void tell_refusal() noexcept;
     [[gnu::cold, gnu::noinline]] void tell(std::string_view first, std::string_view second = {}) noexcept;
-    // Splits the time of a call into phases. `now`: when the callback of the call runs. False: the answer does not
-    // report the target's part.
+    // Splits the time of a call into phases. `now`: when the callback of the call runs. False: the answer does not say
+    // how much time the target took.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept;
-    // Makes it a call of this trace.
+    // Makes the call a part of this trace.
     void join(const TraceContext& trace) noexcept;
     // Whether the call belongs to a trace before it begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
@@ -140,8 +141,8 @@ class CINNABAR_API CallOp {
     StopScope* scope_ = nullptr;
     StopNode stop_node_;
     std::optional<std::stop_callback<CancelCall>> stop_callback_;
-    // If the call can be stopped, start() and the completion may overlap on two threads; the one that increments this
-    // second calls end().
+    // How many of start() and the completion are done. If the call can be stopped, these two may run on two threads at
+    // the same time; the second to increment the count calls end().
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;

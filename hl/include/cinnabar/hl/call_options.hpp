@@ -19,14 +19,14 @@ inline constexpr Microseconds no_deadline = Microseconds::max();
 
 // Must stay trivially destructible: g++ 12 destroys temporaries that are written in braces inside a co_await twice.
 struct CallOptions {
-    // A span from the start of the call: covers queueing, connecting, transfer, the handler and the reply. Unset: the
-    // deadline of the enclosing task (in a handler: the caller's); if there is none, default_deadline. In any case the
-    // call ends no later than the task's deadline.
+    // How long the call may take, from its start: covers queueing, connecting, transfer, the handler and the reply.
+    // Unset: until the deadline of the enclosing task (in a handler: the caller's deadline); outside of tasks with a
+    // deadline, default_deadline. In any case the call ends no later than the task's deadline.
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;  // in addition to the enclosing task's; copied by Node::call
     rpc::ProviderId provider = 0;           // which of several services with the same RPCs
-    // Index of the context that makes the call. Unset: the context of the current loop thread or, on other threads, the
-    // first one. A call over an accepted connection always uses the context that has the connection.
+    // The index of the context that makes the call. Unset: the context of the current loop thread or, on other threads,
+    // the first context. A call over an accepted connection always uses the context that has the connection.
     std::optional<unsigned> context = {};
     // The trace and span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
     const TraceContext* trace = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Caller: makes calls like a node, but retries those that fail (RetryPolicy) and limits how many are in progress at a
+// Caller: makes calls like a node, but retries calls that fail (RetryPolicy) and limits how many are in progress at a
 // time (QuotaOptions). Node::call does neither, and does not pay for either.
 //
 //     inline constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};
@@ -7,11 +7,13 @@
 //     Result<Value> value = co_await caller.call(get, peer, key, 2s);
 //
 // A call is sent in one of the four ways of Node::call. One deadline covers all its attempts and the pauses between
-// them. The arguments are copied, and encoded again for each attempt. If an argument is a view, what it refers to must
-// live until the call has ended. The error is that of the last attempt. Its text lists the last 16 attempts and says
-// why there was no further one: "...; 2 attempts: peer lost, sent, 2.1 ms; refused, not sent, 0.2 ms; no more: ...".
+// them. The arguments are copied, and encoded again for each attempt. The memory that a view among the arguments refers
+// to must live until the call has ended. A call that fails ends with the error of the last attempt. The text of the
+// error lists the last 16 attempts and says why no further attempt was made: "...; 2 attempts: peer lost, sent, 2.1 ms;
+// refused, not sent, 0.2 ms; no more: ...".
 //
-// A handle; copies share budgets and quotas. Thread-safe. The Caller and its calls must end before the node.
+// A Caller is a handle; copies share budgets and quotas. Thread-safe. The Caller and its calls must end before the
+// node.
 #pragma once
 
 #include <cinnabar/hl/calls.hpp>
@@ -43,8 +45,8 @@ class CINNABAR_API Caller : public BasicCalls<detail::CallerCalls> {
   public:
     explicit Caller(NodeRef node, CallerOptions options = {});
 
-    // Returns a Caller that makes its calls with this priority, and is otherwise the same. The priority of a new Caller
-    // is `normal`. It matters only when calls wait for a quota.
+    // Returns a copy of this Caller that makes its calls with this priority. The priority of a new Caller is `normal`.
+    // Priorities matter only when calls wait for a quota.
     [[nodiscard]] Caller with(Priority priority) const;
 
     [[nodiscard]] CallerCounts counts() const noexcept;

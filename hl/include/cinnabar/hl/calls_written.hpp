@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Base of BasicCalls (calls.hpp). For g++ 12 only, it has overloads of `call` that take each argument by forwarding
-// reference and so see whether it is a temporary. They are chosen for contracts whose arguments own memory, so that a
-// call without temporaries may be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
+// CallsWritten: the base of BasicCalls (calls.hpp), with overloads of `call` for g++ 12, which take each argument by
+// forwarding reference and so see whether the argument is a temporary. g++ 12 chooses these overloads for contracts
+// whose arguments own memory, so that a call without temporaries may be awaited at once (call.hpp, MustBeNamed). Other
+// compilers never choose these overloads.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -12,8 +13,8 @@
 namespace cinnabar::hl {
 namespace detail {
 
-// Like std::tuple_element, but for an index past the end it has no member `type`, whereas std::tuple_element does not
-// compile. clang 14 gets to such an index, because it substitutes the arguments of an overload before it checks the
+// Like std::tuple_element, but for an index past the end, ArgumentAt has no member `type`, whereas std::tuple_element
+// does not compile. clang 14 needs this, because it substitutes the arguments of an overload before it checks the
 // requires clause.
 template <std::size_t Index, typename Arguments>
 struct ArgumentAt {};
@@ -53,8 +54,8 @@ concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
 [[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
 [[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
 
-// Tells BasicCalls how to make calls on a node: the core that calls are made from, and the type that `call` returns.
-// That is Pending, or MustBeNamed where g++ 12 would destroy an argument twice (`fragile`, above).
+// Tells BasicCalls how to make calls on a node: the core that calls are made from, and the type that `call` returns:
+// Pending, or MustBeNamed where g++ 12 would destroy an argument twice (`fragile`, above).
 struct NodeCalls {
     using Core = NodeCore*;
     [[nodiscard]] static NodeCore& of(NodeCore* core) noexcept { return *core; }

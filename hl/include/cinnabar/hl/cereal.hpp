@@ -4,9 +4,9 @@
 // can encode by itself do not go through cereal. Every file that uses one of cereal's types in a call must include this
 // header first.
 //
-// Input from the peer is limited as for proc. The bytes left limit the count of elements, as an element has at least
-// one byte, and so does the memory allowed; `cereal_depth_max` limits the nesting. Exceptions of cereal become
-// Errc::protocol.
+// Input from the peer is limited as for proc. The number of elements is limited by the bytes that are left, because an
+// element takes at least one byte, and by the memory allowed; `cereal_depth_max` limits the nesting. Exceptions of
+// cereal become Errc::protocol.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>
@@ -18,8 +18,8 @@
 
 namespace cinnabar::hl {
 
-// How deep values that cereal handles may nest; a container and its element count as one level each. proc has its own
-// limit.
+// The maximum number of levels to which values that cereal handles may nest; a container is one level, and its element
+// another. proc has its own limit.
 inline constexpr std::uint32_t cereal_depth_max = 200;
 // The memory charged for an element of a cereal container, whose true size is not known when the count is read.
 inline constexpr std::size_t cereal_element_bytes = 32;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// End-to-end checksums of memory that moves in bulk, one per chunk. The side that lends the memory computes them and
-// sends them along. The side that pulls it checks each chunk when it has arrived, and fetches a damaged one again:
+// End-to-end checksums of memory that moves in bulk, one per chunk. The side that lends the memory computes the
+// checksums and sends them along. The side that pulls the memory checks each chunk that has arrived, and fetches
+// damaged chunks again:
 //
 //     struct SaveIn { cinnabar::Bulk data; cinnabar::ChunkSums sums; };
 //     node.call(save, peer, SaveIn{region, ChunkSums::of(region)});
@@ -44,7 +45,7 @@ class CINNABAR_API ChunkSums {
     [[nodiscard]] std::uint64_t chunks() const noexcept { return sums_.size(); }
     // Requires: there is such a chunk.
     [[nodiscard]] std::uint32_t sum(std::uint64_t chunk) const noexcept;
-    // Those of `count` chunks from `first` on. Requires: there are such chunks.
+    // Returns the checksums of `count` chunks from `first` on. Requires: there are such chunks.
     [[nodiscard]] ChunkSums part(std::uint64_t first, std::uint64_t count) const;
     // Whether `content` has the checksum of that chunk. Requires: there is such a chunk; the content is not far.
     [[nodiscard]] bool matches(std::uint64_t chunk, const bulk::Region& content) const noexcept;
@@ -67,8 +68,8 @@ class CINNABAR_API ChunkSums {
 };
 
 // Pulls the memory that the sums cover, like Bulk::pull with TransferOptions::sums and again_max; `bytes`, `blocks` and
-// `notify` are not used. `options.offset` is where the first of these bytes lies in the remote memory. `from` and
-// `sums` must live until the pull has ended; those in a request do. Returns the number of bytes.
+// `notify` are not used. `options.offset`: where the memory that the sums cover begins in the remote memory. `from` and
+// `sums` must live until the pull has ended, as members of a request do. Returns the number of bytes.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(const Bulk& from, bulk::Region into,
                                                                     const ChunkSums& sums, TransferOptions options = {},
                                                                     std::uint32_t fetch_again_max = again_max_default);

@@ -9,14 +9,15 @@
 //     DirectSpan<std::uint64_t> direct = map_remote(node, token).wait().value();              // the other process
 //     std::uint64_t before = direct.fetch_add(7, 1).value();
 //
-// The functions send no message and do not wait for the owner: when one returns, its operation has completed. Aligned
-// words of 4 and 8 bytes are read and written atomically. Larger objects are not, so others may change them during the
-// access. withdraw() at the owner waits for operations in progress and refuses later ones: once it has returned,
-// nothing is written, and no read returns bytes that are no longer shared.
+// The functions send no message and do not wait for the owner: when a function returns, its operation has completed.
+// Aligned words of 4 and 8 bytes are read and written atomically. Larger objects are not, so others may change such an
+// object during the access. withdraw() at the owner waits for operations in progress and refuses later ones: after
+// withdraw() has returned, nothing is written, and no read returns bytes that are no longer shared.
 //
 // Errors: stale (the memory is no longer shared; the bytes read are not valid), peer_lost (the connection with the
-// owner has ended: use the token, or map it again), permission (the token does not allow it), invalid_argument (a word
-// that is not aligned). A failed operation on more than 64 KiB may have moved some of its bytes.
+// owner has ended: use the token, or map the memory again), permission (the token does not allow the access),
+// invalid_argument (a word that is not aligned). A failed operation on more than 64 KiB may have moved some of its
+// bytes.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -64,8 +65,8 @@ class DirectSpan {
         return memory_->write(at(first, from.size()), std::as_bytes(from));
     }
 
-    // These three return the old value. They are atomic with respect to each other, to the same operations of Remote,
-    // which the owner's context executes, and to std::atomic_ref at the owner.
+    // fetch_add, compare_swap and exchange return the old value. They are atomic with respect to each other, to the
+    // operations of Remote (which the owner's context executes), and to std::atomic_ref at the owner.
     [[nodiscard]] Result<T> fetch_add(std::uint64_t index, T value) const noexcept requires RemoteWord<T> {
         return word(index, na::DirectOp::fetch_add, value, T{});
     }
@@ -128,10 +129,11 @@ struct MapSpan {
 
 }  // namespace detail
 
-// Asks the owner for access, and maps the memory that the token names. Send it in one of the four ways of a call
-// (call.hpp). Errors: those of an operation with that token; unsupported: the token was not made after
-// SharedBytes::allow_direct, or names a version, or its owner is not a process of this host and user that is connected
-// over shm (use the token's own operations); overloaded: the connection already has 48 mappings, so drop some.
+// Asks the owner for access, and maps the memory that the token names. Returns an operation, to be sent in one of the
+// four ways of a call (call.hpp). Errors: those of an operation with that token; unsupported: the token was made before
+// SharedBytes::allow_direct, or names a version, or its owner runs on another host or as another user, or is not
+// connected over shm (use the token's own operations); overloaded: the connection already has 48 mappings, so drop
+// some.
 template <RemoteObject T>
 [[nodiscard]] auto map_remote(const NodeRef& node, const RemoteSpan<T>& span, const RemoteOptions& options = {}) {
     detail::DirectAsk ask = detail::direct_ask(node, span.token(), options);

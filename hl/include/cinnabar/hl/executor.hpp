@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executor: where coroutines resume. It is a context's loop, a thread pool, or the thread that blocks in sync_wait. A
-// task inherits the executor of the code that starts it and resumes only there.
+// Executor: where coroutines resume: a context's loop, a thread pool, or the thread that blocks in sync_wait. A task
+// inherits the executor of the code that starts the task, and resumes only on that executor.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

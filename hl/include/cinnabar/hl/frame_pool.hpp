@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allocator for coroutine frames and small call states. Each thread has free lists by size. A shared reserve moves
 // memory from threads that only free to threads that only allocate. In the steady state nothing is allocated from the
-// system. Under AddressSanitizer it is plain new and delete, so that a use after free is found.
+// system. Under AddressSanitizer the allocator is plain new and delete, so that a use after free is found.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -48,8 +48,8 @@ class [[nodiscard]] Future {
         std::swap(state_, taken.state_);
         return *this;
     }
-    // Cancels the call if it is still in flight, without waiting. Memory that it lent may be accessed until the call
-    // has ended: to free that memory, use cancel() and get() first.
+    // Cancels the call if it is still in flight, without waiting. The memory that the call lent may be accessed until
+    // the call has ended: before you free that memory, use cancel() and get().
     ~Future() {
         if (!state_) return;
         cancel();
@@ -62,11 +62,11 @@ class [[nodiscard]] Future {
         const std::lock_guard lock(state_->mutex);
         return state_->outcome.has_value();
     }
-    // Blocks for at most `span`; true when the outcome is ready. Drives the node if it has no thread of its own.
-    // Requires: not on a loop or pool thread, nor inside a task.
+    // Blocks until the outcome is ready, for at most `span`. True: the outcome is ready. Drives the node if the node
+    // has no thread of its own. Requires: not on a loop or pool thread, nor inside a task.
     [[nodiscard]] bool wait_for(Microseconds span) const noexcept { return wait(span); }
-    // Blocks until the call has ended and returns its outcome. would_deadlock on a loop or pool thread or inside a
-    // task, if the outcome is not ready; the future stays valid.
+    // Blocks until the call has ended and returns its outcome. would_deadlock: called on a loop or pool thread or
+    // inside a task, and the outcome is not ready; the future stays valid.
     [[nodiscard]] Result<Out> get() {
         if (!ready()) {
             if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};

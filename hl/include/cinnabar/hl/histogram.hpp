@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram of times. Below 8 microseconds each value has a bucket of its own; above that there are four buckets for
-// each power of two, so that the width of a bucket is at most a quarter of its values (base/log_linear.hpp).
+// A histogram of times. Each value below 8 microseconds has a bucket of its own; from 8 on there are four buckets for
+// each power of two, so that the width of a bucket is at most a quarter of the values in it (base/log_linear.hpp).
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -21,14 +21,14 @@ struct Histogram {
     [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
         return log_linear_bucket(took_us, bits);
     }
-    // Bucket i counts times from lower_edge_us(i) to below lower_edge_us(i + 1), in microseconds. For an index past the
-    // last bucket, returns the largest TimeUs, where the last bucket ends.
+    // Returns where a bucket begins, in microseconds: bucket i counts times from lower_edge_us(i) to below
+    // lower_edge_us(i + 1). For an index past the last bucket, returns the largest TimeUs, where the last bucket ends.
     [[nodiscard]] static constexpr TimeUs lower_edge_us(std::size_t bucket) noexcept {
         return bucket < buckets ? log_linear_from(bucket, bits) : ~TimeUs{0};
     }
     [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
-    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
-    // counted.
+    // Returns the upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing
+    // was counted.
     [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
 };
 

@@ -6,8 +6,9 @@
 
 namespace cinnabar::hl {
 
-// own_user: this process and, over `shm`, processes of the same user may ask; nobody may ask over a network. anyone:
-// everybody who can connect may ask; they learn names, addresses of peers and lines of the log.
+// Who may query the state of a node. off: nobody may ask. own_user: this process and, over `shm`, processes of the same
+// user may ask; nobody may ask over a network. anyone: everybody who can connect may ask, and so learn names, addresses
+// of peers and lines of the log.
 enum class Introspection : std::uint8_t { off, own_user, anyone };
 
 }  // namespace cinnabar::hl

@@ -4,13 +4,13 @@
 //
 //     CINNABAR_PROC_STRUCT(OpenIn, ((std::uint32_t)(flags))((std::string)(path)))
 //
-// at namespace scope defines `struct OpenIn { std::uint32_t flags{}; std::string path{}; };`, which can be an argument.
-// A type with a comma or a C array needs an alias first (`using Table = std::map<int, int>;`).
+// at namespace scope defines `struct OpenIn { std::uint32_t flags{}; std::string path{}; };`, which can be the argument
+// of a call. A type with a comma or a C array needs an alias first (`using Table = std::map<int, int>;`).
 //
 //     CINNABAR_PROC_FIELDS(Existing, (flags)(path))
 //
-// in the namespace of Existing encodes that type as these fields in this order. The fields must be accessible. The form
-// of CINNABAR_PROC_STRUCT is accepted too; its types are ignored.
+// in the namespace of Existing makes that type encodable, as these fields in this order. The fields must be accessible.
+// The form of CINNABAR_PROC_STRUCT is accepted too; its types are ignored.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>

@@ -29,16 +29,16 @@ class NodeCore;
 
 class CINNABAR_API NodeRef : public Calls {
   public:
-    // Parses an address. bad_address; unreachable: no transport of this node reaches it. Host names are not resolved
-    // here but by each dial, on a thread of the library, within the connect timeout and the call's deadline; if a name
-    // does not exist, the call that dials ends with bad_address.
+    // Parses an address. bad_address: the text is no address; unreachable: no transport of this node reaches the
+    // address. Does not resolve host names: each dial does so, on a thread of the library, within the connect timeout
+    // and the call's deadline; if a name does not exist, the call that dials ends with bad_address.
     [[nodiscard]] Result<na::Addr> lookup(std::string_view uri) const;
 
     // --- serving (serve.hpp)
     // Serves `rpc` with the handler f until withdraw() or the end of the node. f takes the arguments, or a
-    // Request<Input>, and returns the result or a Result of it. It is a plain function, which runs on the loop and must
-    // be short, or a coroutine that returns a Task. Options: on(pool), on(pool, Priority::high), on_arrival,
-    // provider(3). exists: the RPC is served already.
+    // Request<Input>, and returns the result, or a Result that holds it. f is either a plain function, which runs on
+    // the loop and must be short, or a coroutine that returns a Task. Options: on(pool), on(pool, Priority::high),
+    // on_arrival, provider(3). exists: the RPC is served already.
     template <typename R, typename F, typename... Option>
     Result<void> serve(const R& rpc, F f, Option... options) const;
     // Stops serving `rpc`. Requests that are running continue. not_found: it is not served.
@@ -76,20 +76,20 @@ class CINNABAR_API NodeRef : public Calls {
     }
     // Allocates memory as a region: page-aligned, zeroed, freed with the last handle. If this node has the shm
     // transport, peers on this host map the memory and copy it with one memcpy or read it in place (Bulk::view). Each
-    // allocation then holds a file descriptor, so make few large ones. out_of_memory; invalid_argument: 0 bytes.
+    // allocation then holds a file descriptor, so make few large allocations. out_of_memory; invalid_argument: 0 bytes.
     [[nodiscard]] Result<bulk::Region> allocate(std::size_t bytes, na::Access access = na::Access::read_write) const;
     [[nodiscard]] Buffers& buffers() const;
-    // Transfers outside of a request. `remote` must live until the transfer has ended; `peer` is used if the descriptor
-    // does not name its owner.
+    // pull and push transfer bytes outside of a request. `remote` must live until the transfer has ended. `peer`: the
+    // owner of the remote memory, if the descriptor does not name the owner.
     [[nodiscard]] TransferOp pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
     [[nodiscard]] TransferOp push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
 
     // --- tasks
-    // Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is destroyed.
-    // Exceptions of the task are logged. Errors: closed (the node is being destroyed) and out_of_memory; the task was
-    // not started.
+    // Starts a task on this node's loop, or on a pool. When the node is destroyed, it stops the task and waits for the
+    // task's end. Exceptions of the task are logged. Errors: closed (the node is being destroyed) and out_of_memory;
+    // the task was not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
         return detail::spawn_into(node_scope(), std::move(task), nullptr);
@@ -103,26 +103,28 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
     // --- driving, from plain code
-    // Drives the node for `span` or until stop_running() is called. If the node has its own threads, it only blocks.
+    // Drives the node for `span` or until stop_running() is called; only blocks if the node has threads of its own.
     // would_deadlock: called on a loop or pool thread.
     Errc run_for(Microseconds span) const;
     // As run_for, without a time limit.
     Errc run() const;
-    // Ends run() and run_for() on all threads; if none is running, the next one returns at once. Any thread and any RPC
-    // handler may call stop_running(), but not a signal handler: block the signal and wait for it in a thread.
+    // Ends run() and run_for() on all threads; if neither is running, the next run() or run_for() returns at once. Any
+    // thread and any RPC handler may call stop_running(), but not a signal handler: block the signal and wait for the
+    // signal in a thread.
     void stop_running() const noexcept;
     // Makes progress and runs callbacks once, without waiting. For programs with their own event loop.
     void poll() const noexcept;
 
-    // From now on answers new requests with shutting_down and fails new calls with closed; then waits until running
-    // calls and requests have ended. timed_out: some still run after `span`.
+    // Stops the service, and waits until running calls and requests have ended. From now on, the node answers new
+    // requests with shutting_down and fails new calls with closed. timed_out: some calls or requests still run after
+    // `span`.
     [[nodiscard]] Errc drain(Microseconds span) const;
 
     [[nodiscard]] std::vector<RpcCounts> stats() const;
-    // Where the time of the calls to this address went: histograms over those calls that recorded it
-    // (NodeOptions::timed_one_in). Empty if no call has recorded it since the connection was made.
+    // Returns where the time of calls to this address went, as histograms over the calls that were timed
+    // (NodeOptions::timed_one_in). Empty if no call was timed since the connection was made.
     [[nodiscard]] std::optional<rpc::PeerTimes> peer_times(const na::Addr& to) const;
-    // The rpc layer's context, for counters, for events of peers, and for notices. Requires: `index` <
+    // Returns a context of the rpc layer, for its counters, events of peers, and notices. Requires: `index` <
     // NodeOptions::contexts.
     [[nodiscard]] rpc::Context& rpc_context(unsigned index = 0) const noexcept;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls by which a running node reports its state to permitted callers (NodeOptions::introspection), and their
-// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` use them. They report counters that the node keeps
-// anyway. Not part of cinnabar.hpp.
+// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` make these calls. The results contain counters that the
+// node keeps anyway. Not part of cinnabar.hpp.
 //
 // Answers are bounded: a list comes in pages of at most 64 entries, and a page takes a bounded number of steps. A list
-// may change while it is read, so an entry may be missing or appear twice. Callers that are not permitted are answered
+// may change between two pages, so an entry may be missing or appear twice. Callers that are not permitted are answered
 // `permission`.
 #pragma once
 
@@ -52,9 +52,9 @@ struct ContextReport {  // rpc::Context::Counts, by name
 struct TransportReport {
     std::string scheme;
     std::vector<std::string> endpoints;
-    // Made once, when the node is opened: to make it, a transport may read files and wait for other processes, which
-    // would hold up the context that answers. So it lacks what becomes known later, such as how the sessions of shm
-    // copy.
+    // What the transport says about itself. Made once, when the node is opened, because the transport may read files
+    // and wait for other processes to make the text, which would hold up the context that answers. So the text lacks
+    // what becomes known later, such as how the sessions of shm copy.
     std::string diagnosis;
 };
 struct PoolReport {
@@ -141,8 +141,8 @@ struct PeerReport {
     std::uint64_t p99_us = 0;
 };
 
-// The bytes that a peer and this node have sent each other since the node knows the peer: of messages, and of transfers
-// made by this node. Bytes that the peer itself reads or writes in lent memory are counted at the peer.
+// How many bytes a peer and this node have exchanged since the node knows the peer, in messages and in transfers that
+// this node made. Bytes that the peer itself reads or writes in lent memory are counted at the peer.
 struct PeerTraffic {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool of threads for handlers that compute or block, so that they do not hold up progress. Made by Node::make_pool;
-// its threads are joined when the node is destroyed. On a simulated network, which has no threads, its handlers run on
-// the loop. A Pool is a reference-counted handle. Thread-safe.
+// the threads are joined when the node is destroyed. On a simulated network, which has no threads, the pool's handlers
+// run on the loop. A Pool is a reference-counted handle. Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/executor.hpp>
@@ -17,8 +17,8 @@ enum class Priority : std::uint8_t { high, normal, low };
 
 struct PoolOptions {
     unsigned threads = 1;
-    // At most this many requests wait for a thread; further ones are answered `overloaded`. Requests of one peer take
-    // at most half of this, and less while requests of other peers wait, too.
+    // The maximum number of requests that wait for a thread; further requests are answered `overloaded`. One peer may
+    // have at most half as many requests waiting, and fewer while requests of other peers wait, too.
     std::uint32_t queue_max = 4096;
     std::string name = "cinnabar-pool";  // of the threads; 15 bytes are shown
 };

@@ -6,23 +6,23 @@
 //     Result<std::uint64_t> moved = co_await table.read(node, local);       // RemoteSpan<double> table
 //     table.subspan(100, 50).write(node, changed).wait();
 //
-// The owner's context executes all operations; for operations without it, on one host, see direct_span.hpp. It checks
-// the seal, the bounds, the access right and the version atomically with the access itself; an operation with an old
-// version ends with `stale`. Up to remote_inline_bytes_max bytes travel in the call and are read or written atomically,
-// unless the owner allows direct access; larger amounts are moved in bulk, while others may access the same bytes.
-// Operations in progress at the same time have no order. The effect of a completed one is visible to the owner's
-// threads, and to operations that start after it.
+// The owner's context executes all operations; for operations that need no action of the owner, on one host, see
+// direct_span.hpp. The context checks the seal, the bounds, the access right and the version atomically with the access
+// itself; an operation with an old version ends with `stale`. Up to remote_inline_bytes_max bytes travel in the call
+// and are read or written atomically, unless the owner allows direct access; larger amounts are moved in bulk, while
+// others may access the same bytes. Operations in progress at the same time have no order. The effect of a completed
+// operation is visible to the owner's threads, and to operations that start later.
 //
-// Files and the memory of devices (far memory) are read and written by spans, lists of blocks and plans. Their bytes
-// always move in bulk. A token of far memory that names a version is for reading only, since nothing could keep out a
-// write that arrives after the contents were renewed.
+// Files and the memory of devices (far memory) are read and written by spans, lists of blocks and plans. The bytes of
+// far memory always move in bulk. A token of far memory that names a version is for reading only, because a write that
+// arrives after the contents were renewed could not be kept out.
 //
 // With RemoteOptions::checked, each chunk is compared after it has arrived, as in a checked transfer (bulk.hpp).
 //
 // Errors: those of a call; stale (the contents were renewed, or the memory is no longer shared); permission (the grant
-// does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned); unsupported (far
-// memory has no such operation). A failed operation may have moved some of its bytes. Far memory adds io, no_space, and
-// stale (a file has become shorter).
+// does not allow the operation, or was forged); invalid_argument (a wrong size, a word that is not aligned);
+// unsupported (far memory has no such operation). A failed operation may have moved some of its bytes. Far memory adds
+// io, no_space, and stale (a file has become shorter).
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -92,8 +92,8 @@ class Remote {
         return RemoteOp(detail::make_put(node, token_, from, options), detail::Wrote{sizeof(T)});
     }
 
-    // These three return the old value. They are atomic with respect to each other and to std::atomic_ref at the owner,
-    // and need a grant for both reading and writing.
+    // fetch_add, compare_swap and exchange return the old value. They are atomic with respect to each other and to
+    // std::atomic_ref at the owner, and need a grant for both reading and writing.
     [[nodiscard]] auto fetch_add(const NodeRef& node, T value,
                                  const RemoteOptions& options = {}) const requires RemoteWord<T> {
         return word(node, detail::WordOp::fetch_add, value, T{}, options);
@@ -151,7 +151,7 @@ class RemoteSpan {
     [[nodiscard]] Remote<T> operator[](std::uint64_t index) const { return Remote<T>(subspan(index, 1).token()); }
 
     // Reads or writes the whole span, so the local span must have size() elements. These four functions return the
-    // number of bytes.
+    // number of bytes moved.
     [[nodiscard]] auto read(const NodeRef& node, std::span<T> into, const RemoteOptions& options = {}) const {
         const Bytes bytes = std::as_writable_bytes(into);
         const bool copied = detail::is_inline(token_, bytes.size(), options);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves many blocks of remote memory in one operation. A list (bulk/blocks.hpp) names them, instead of one token each:
+// Moves many blocks of remote memory in one operation. One list (bulk/blocks.hpp) names the blocks, so they need no
+// tokens of their own:
 //
 //     const auto rows = bulk::Blocks::strided(0, 4096, 65536, 15000).value();     // every sixteenth page
 //     Result<std::uint64_t> moved = co_await read_blocks(node, table.token(), rows, into);
@@ -8,10 +9,10 @@
 //     co_await plan.read(numbers_there, numbers_here);                            // again and again
 //
 // A strided list takes about ten bytes on the wire, any other list two or three bytes per block. The owner gathers the
-// blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. On a
-// transport whose operations take only a few local pieces and one remote piece each (verbs), local memory without gaps
-// is faster. Errors: those of remote.hpp; invalid_argument: the list does not fit its memory, or blocks that are
-// written to overlap; permission: the owner finds a block outside of the grant.
+// blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. Over verbs,
+// whose operations take only a few local pieces and one remote piece each, local memory without gaps is faster. Errors:
+// those of remote.hpp; invalid_argument: a list names blocks outside of its memory, or blocks that are written to
+// overlap; permission: the owner finds a block outside of the grant.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -37,8 +38,8 @@ namespace detail {
 
 }  // namespace detail
 
-// The offsets in the list count from the first byte of the token. `into` must have as many bytes as the list, and may
-// itself come from Region::select. Returns the number of bytes.
+// Reads or writes the blocks of the list. Offsets in the list count from the first byte of the token. The local region
+// must have as many bytes as the list, and may itself come from Region::select. Returns the number of bytes moved.
 [[nodiscard]] inline auto read_blocks(const NodeRef& node, const RemoteBytes& from, const bulk::Blocks& blocks,
                                       const bulk::Region& into, const RemoteOptions& options = {}) {
     return RemoteOp(detail::make_read_blocks(node, from, blocks, into, options), detail::ReadInto{{}, into.bytes()});
@@ -48,9 +49,9 @@ namespace detail {
     return RemoteOp(detail::make_write_blocks(node, to, blocks, from, options), detail::Wrote{from.bytes()});
 }
 
-// A transfer between blocks of remote memory and blocks of a local region. Set up once, then used any number of times
-// with only the numbers of the blocks. Block n of either side is its bytes [n * block_bytes, (n + 1) * block_bytes).
-// Copies share the region. Thread-safe. Must not outlive the node.
+// A transfer between blocks of remote memory and blocks of a local region. A plan is set up once, then used any number
+// of times with only the numbers of the blocks. Block n of either memory is its bytes [n * block_bytes, (n + 1) *
+// block_bytes). Copies of a plan share the region. Thread-safe. Must not outlive the node.
 class CINNABAR_API TransferPlan {
   public:
     using Numbers = std::span<const std::uint32_t>;
@@ -63,8 +64,8 @@ class CINNABAR_API TransferPlan {
     [[nodiscard]] std::uint64_t remote_blocks() const noexcept { return remote_.bytes() / block_bytes_; }
     [[nodiscard]] std::uint64_t local_blocks() const noexcept { return local_.bytes() / block_bytes_; }
 
-    // For each i, read copies block remote[i] to block local[i], and write does the opposite. Returns the number of
-    // bytes. Makes one call, or several at once if the local blocks are more pieces than a region can have.
+    // read copies block remote[i] to block local[i], for each i; write does the opposite. Returns the number of bytes
+    // moved. Makes one call, or several calls at once if the local blocks are more pieces than a region can have.
     // invalid_argument: the lists differ in length, or a number is out of range.
     [[nodiscard]] RemoteMany read(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls behind the operations on remote memory. Each function takes the tokens and the local memory, and returns a
-// call that has not been sent yet. If `RemoteMade::refused` is set, it must not be sent.
+// call that has not been sent yet. A call with `RemoteMade::refused` set must not be sent.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -23,23 +23,24 @@ namespace cinnabar::hl {
 struct RemoteOptions {
     std::optional<Microseconds> deadline = {};  // as CallOptions::deadline
     const std::stop_token* stop = nullptr;      // as CallOptions::stop
-    // For a token received in a request. True: calls the owner named by the token, at an address that the sender chose.
-    // False: calls the sender.
+    // Whether an operation with a token that was received in a request calls the owner that the token names, at an
+    // address that the sender of the request chose. False: the operation calls the sender.
     bool follow_owner = false;
-    // Writes only: sends this value to the owner once the bytes are in place (Shared::on_notified). If there are
-    // several owners, each gets it once its own bytes are in place. too_large: the write does not fit into one call per
-    // owner. A call has room for remote_parts_max parts, of remote_grants_max grants, and for 32,768 local blocks that
-    // are not adjacent.
+    // Writes only: the value that the owner is given once the bytes are in place (Shared::on_notified). If there are
+    // several owners, each is given the value once its own bytes are in place. too_large: the write does not fit into
+    // one call per owner. A call has room for remote_parts_max parts, of remote_grants_max grants, and for 32,768 local
+    // blocks that are not adjacent.
     std::optional<std::uint32_t> notify = {};
-    // Reads and writes of spans, parts, lists of blocks and plans: each chunk is compared after it has arrived, and
-    // moved again if it is damaged. In all, the chunks of a call are moved again `again_max` times at most, and never
-    // more than again_max_default times; then the call ends with bad_checksum. All bytes move in bulk, however few.
-    // Neither side may change the memory during the call, or it looks damaged. no_such_rpc: the owner's version of this
-    // library is too old.
+    // For reads and writes of spans, parts, lists of blocks and plans: whether each chunk is compared after it has
+    // arrived, and moved again if it is damaged. The call ends with bad_checksum if a chunk is damaged after
+    // `again_max` chunks, or again_max_default if that is less, were moved again. All bytes move in bulk, however few.
+    // Neither side may change its memory during the call, or the memory looks damaged. no_such_rpc: the owner's version
+    // of this library is too old.
     //
     // A write sends a checksum for each 64 KiB, with which the owner compares the bytes. Damaged bytes never reach host
-    // memory that the owner shares. unsupported: a write from a file or device memory of this side, or of a list of
-    // blocks to a file or device memory of the owner, or to both host memory and a file or device memory of one owner.
+    // memory that the owner shares. unsupported: a write from a file or device memory of this side; a write of a list
+    // of blocks to a file or device memory of the owner; or a write to both host memory and a file or device memory of
+    // one owner.
     //
     // After a read, the owner reads the bytes back to compare them, which doubles the traffic. permission: the local
     // region of a read is not read_write.
@@ -48,9 +49,10 @@ struct RemoteOptions {
 };
 static_assert(std::is_trivially_destructible_v<RemoteOptions>);
 
-// Reads and writes of at most this many bytes travel inside their call; larger ones lend the local memory to it.
+// The maximum number of bytes that travel inside the call of a read or write; a larger read or write lends its local
+// memory to the call.
 inline constexpr std::size_t remote_inline_bytes_max = 4096;
-// The most parts in one call; read_many and write_many make several calls if there are more.
+// The maximum number of parts in one call; read_many and write_many make several calls if there are more parts.
 inline constexpr std::size_t remote_parts_max = 4096;
 inline constexpr std::size_t remote_grants_max = 64;
 
@@ -80,7 +82,7 @@ struct RemoteMade {
     bool not_followed = false;     // the token names an owner, but the sender is called (follow_owner)
 };
 
-// Whether a read or write of that many bytes travels inside its call. Otherwise the local memory is lent to it.
+// Whether a read or write of `bytes` travels inside its call. False: the call lends the local memory.
 [[nodiscard]] inline bool is_inline(const RemoteBytes& token, std::size_t bytes) noexcept {
     return bytes <= remote_inline_bytes_max && !token.is_far();
 }

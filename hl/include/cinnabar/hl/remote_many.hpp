@@ -5,9 +5,9 @@
 //     for (...) parts.push_back({table[i].token(), bytes_of(rows[i])});
 //     Result<std::uint64_t> moved = co_await read_many(node, parts);
 //
-// Each owner gets one call (more if it has over remote_parts_max parts), and all calls run at once. Returns the number
-// of bytes. If calls fail, returns the error of the one whose parts come first; even then, the bytes of other owners
-// may have been moved.
+// Each owner gets one call (several calls for more than remote_parts_max parts), and all calls run at once. The result
+// is the number of bytes moved. If several calls fail, the result is the error of the failed call whose parts come
+// first; even then, the bytes of other calls may have been moved.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>

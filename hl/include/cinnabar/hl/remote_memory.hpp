@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a node shares, and that others read, write and change atomically. Include it in addition to
+// Memory that a node shares, and that others read, write and change atomically. Include this header in addition to
 // cinnabar/cinnabar.hpp. See docs/guide.md, "Remote memory".
 #pragma once
 

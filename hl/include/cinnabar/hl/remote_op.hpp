@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteOp: an operation on remote memory that has not been sent yet. Send it in one of the four ways of a call
-// (call.hpp): wait(), co_await, then(f), future(). The local memory must live until the operation has ended.
+// RemoteOp: an operation on remote memory that has not been sent yet. Send the operation in one of the four ways of a
+// call (call.hpp): wait(), co_await, then(f), future(). The local memory must live until the operation has ended.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>

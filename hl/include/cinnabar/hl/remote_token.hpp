@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteBytes: a token for memory that a node shares (share.hpp). A plain value that travels in calls. Its typed forms
-// are RemoteSpan and Remote (remote.hpp).
+// RemoteBytes: a token for memory that a node shares (share.hpp). A token is a plain value that travels in calls. The
+// typed forms of RemoteBytes are RemoteSpan and Remote (remote.hpp).
 //
-// The owner seals what it grants: the window, the access, the lease and, if one is named, the version of the contents.
-// Anyone who has the token may use it and pass it on; a part of it carries the same seal. The owner trusts only what is
-// sealed.
+// The owner seals what it grants: the window, the access, the lease and, if the token names one, the version of the
+// contents. Anyone who has the token may use it and pass it on; a token for a part of the memory has the same seal. The
+// owner trusts only what is sealed.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -55,7 +55,7 @@ class RemoteBytes {
         constexpr auto all = static_cast<std::uint8_t>(na::Access::read_write);
         return static_cast<na::Access>(static_cast<std::uint8_t>(grant_.access) & all);
     }
-    // Whether it names a file or the memory of a device, which is read and written by spans, lists and plans only.
+    // Whether the token names a file or device memory, which only spans, lists and plans read and write.
     [[nodiscard]] bool is_far() const noexcept {
         return (static_cast<std::uint8_t>(grant_.access) & remote_far_bit) != 0;
     }
@@ -68,8 +68,8 @@ class RemoteBytes {
     // Where the owner listens; empty if it does not listen.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
 
-    // A token for these bytes only. The seal still covers the whole grant, so anyone who gets this token can use the
-    // whole grant. Requires: the bytes lie inside.
+    // Returns a token for these bytes only. The seal still covers the whole grant, so anyone who gets this token can
+    // use the whole grant. Requires: the bytes lie inside the bytes of this token.
     [[nodiscard]] RemoteBytes part(std::uint64_t offset, std::uint64_t bytes) const {
         CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
         RemoteBytes token(*this);
@@ -77,8 +77,9 @@ class RemoteBytes {
         token.bytes_ = bytes;
         return token;
     }
-    // The same token, but operations call `peer` instead of the owner that it names. For a token from the result of a
-    // call, if the caller knows a better address of the owner, or does not want any other peer to be called.
+    // Returns the same token, but operations with it call `peer` instead of the owner that the token names. For a token
+    // from the result of a call, if the caller knows a better address of the owner, or does not want any other peer to
+    // be called.
     [[nodiscard]] RemoteBytes at(na::Addr peer) const {
         RemoteBytes token(*this);
         token.owner_ = std::move(peer);
@@ -93,8 +94,8 @@ class RemoteBytes {
     [[nodiscard]] const na::Addr& target(bool follow_owner) const noexcept {
         return came_from_.empty() || (follow_owner && !owner_.empty()) ? owner_ : came_from_;
     }
-    // Whether the token was received in a request and names an owner. The owner need not be the sender, so it is called
-    // only with follow_owner.
+    // Whether the token was received in a request and names an owner. The owner need not be the sender, so operations
+    // call the owner only with follow_owner.
     [[nodiscard]] bool may_be_of_third_party() const noexcept { return !came_from_.empty() && !owner_.empty(); }
 
     template <class P>

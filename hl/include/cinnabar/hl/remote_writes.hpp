@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteWrites: writes to remote memory that are in progress at the same time, and a way to wait until they have
+// RemoteWrites: writes to remote memory that are in progress at the same time, and a way to wait until the writes have
 // reached a level:
 //
 //     RemoteWrites writes(node);
@@ -36,8 +36,9 @@ namespace cinnabar::hl {
 // How far a write has come. The owner's context puts the bytes in place on every transport, so `placed` and `visible`
 // are reached together, by the owner's answer: the higher level costs no further round trip.
 enum class WriteLevel : std::uint8_t {
-    // The local memory may be used again. write() copies up to remote_inline_bytes_max bytes, so these count as sent at
-    // once. Larger writes, and all writes to far memory, count as sent when the owner has taken their bytes.
+    // The local memory may be used again. A write of at most remote_inline_bytes_max bytes counts as sent at once,
+    // because write() copies the bytes. A larger write, and every write to far memory, counts as sent when the owner
+    // has taken its bytes.
     sent,
     placed,   // the bytes are in the owner's memory
     visible,  // the owner's threads see them, and so do operations of any node that start afterwards
@@ -72,9 +73,9 @@ struct FlushWait {
 
 }  // namespace detail
 
-// The result of RemoteWrites::flush, which can be waited for. Use it once, in one of three ways: wait(), co_await,
-// then(f). The wait ends when the writes have ended, at the latest at their deadlines. Must not be destroyed while it
-// is awaited.
+// The result of RemoteWrites::flush, which can be waited for. Wait once, in one of three ways: wait(), co_await,
+// then(f). The wait ends when the writes have reached the level, at the latest at their deadlines. Must not be
+// destroyed while it is awaited.
 class CINNABAR_API RemoteFlush : private detail::FlushWait {
   public:
     RemoteFlush(std::shared_ptr<detail::WritesState> writes, WriteLevel level) noexcept;
@@ -84,8 +85,8 @@ class CINNABAR_API RemoteFlush : private detail::FlushWait {
 
     // Blocks; drives the node if it has no thread of its own. would_deadlock on a loop or pool thread and inside tasks.
     [[nodiscard]] Result<void> wait();
-    // Calls f(Result<void>) once: on a loop, or at once on this thread if the level is reached already. Exceptions of f
-    // are logged.
+    // Calls f(Result<void>) once, when the level is reached: on a loop, or on this thread if the level is reached
+    // already. Exceptions of f are logged.
     template <typename F>
     void then(F f);
 
@@ -115,16 +116,15 @@ class CINNABAR_API RemoteWrites {
     explicit RemoteWrites(const NodeRef& node, const RemoteWritesOptions& options = {});
     RemoteWrites(RemoteWrites&&) noexcept = default;
     RemoteWrites& operator=(RemoteWrites&& other) noexcept;
-    // Cancels the writes in progress without waiting for them, like ~Future: memory that they lent may be accessed
-    // until they have ended. Writes that a fence holds back are not sent.
+    // Cancels the writes in progress without waiting for them, like ~Future: the memory that these writes lent may be
+    // accessed until they have ended. Writes that a fence holds back are not sent.
     ~RemoteWrites();
 
-    // Each of these functions sends a write, or holds it back until all writes before the last fence have ended. Until
-    // flush(sent) has returned, do not change or free the local memory if it is a region, has more than
-    // remote_inline_bytes_max bytes, or is written to far memory. `notify`: as RemoteOptions::notify. On an error
-    // nothing is sent: an earlier write has failed, and no flush has returned its error yet (this returns the code of
-    // that error); overloaded: writes_max writes are in progress, call flush(); or the token does not allow the write
-    // (RemoteSpan::write).
+    // Each write() sends a write, or holds it back until all writes before the last fence have ended. Until flush(sent)
+    // has returned, do not change or free the local memory if it is a region, has more than remote_inline_bytes_max
+    // bytes, or is written to far memory. `notify`: as RemoteOptions::notify. Errors, after which nothing is sent: the
+    // code of an earlier write's error, if no flush has returned that error yet; overloaded: writes_max writes are in
+    // progress, call flush(); the errors of RemoteSpan::write, if the token does not allow the write.
     [[nodiscard]] Result<void> write(const RemoteBytes& to, ConstBytes from, std::optional<std::uint32_t> notify = {});
     [[nodiscard]] Result<void> write(const RemoteBytes& to, const bulk::Region& from,
                                      std::optional<std::uint32_t> notify = {});
@@ -142,13 +142,13 @@ class CINNABAR_API RemoteWrites {
         return write(to.token(), std::as_bytes(from), notify);
     }
 
-    // Writes made after this one are sent when all writes made before it have ended, so anyone who sees a later write
-    // sees the earlier ones, too. If an earlier write fails, the later ones that are held back are not sent. Orders
-    // only the writes of this object.
+    // Orders the writes of this object: writes made after the fence are sent when all writes made before the fence have
+    // ended, so anyone who sees a later write sees the earlier writes, too. If an earlier write fails, the later writes
+    // that are held back are not sent.
     void fence() noexcept;
 
-    // Waits until the writes made so far have reached this level. Returns the first error of a write that no flush has
-    // returned yet; even then, other writes may be in place.
+    // Waits until the writes made so far have reached this level. Returns the first error of a write, if no earlier
+    // flush has returned that error; even then, other writes may be in place.
     [[nodiscard]] RemoteFlush flush(WriteLevel level = WriteLevel::visible);
 
     // The number of writes in progress, including those that a fence holds back; a snapshot.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Request: a handler may take this instead of the plain arguments. It gives access to the arguments, the caller and the
-// deadline, and tells whether the caller still waits.
+// Request: what a handler may take instead of the plain arguments. A Request gives access to the arguments, the caller
+// and the deadline, and tells whether the caller still waits.
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>
@@ -40,8 +40,8 @@ class CINNABAR_API RequestState {
     [[nodiscard]] StopScope& stop_scope() noexcept;
     [[nodiscard]] Microseconds time_left() const noexcept;
 
-    // The trace that the request belongs to; empty if it belongs to none. The span in it is that of the handler or, if
-    // no Tracer records the handler, that of the call.
+    // The trace that the request belongs to; empty: none. The span in the TraceContext is the handler's or, if no
+    // Tracer records the handler, the call's.
     [[nodiscard]] TraceContext trace() const noexcept;
     [[nodiscard]] bool traced() const noexcept { return request_.asks().traced(); }
     [[nodiscard]] NodeCore& core() const noexcept;
@@ -97,7 +97,7 @@ class Request {
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
     // True once nobody waits for the answer.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
-    // Calls that this handler makes inherit it. Pass it to other libraries with to_traceparent().
+    // The trace, which calls of this handler inherit. Pass it to other libraries with to_traceparent().
     [[nodiscard]] TraceContext trace() const noexcept { return state_->trace(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
 

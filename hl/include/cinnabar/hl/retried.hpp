@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Retried: the result of Caller::call, a call that has not been sent yet. Send it in one of the four ways of a call
-// (call.hpp): wait(), co_await, then(f), future(). If it is destroyed before that, no call is made.
+// Retried: the result of Caller::call, a call that has not been sent yet. Send the call in one of the four ways of
+// call.hpp: wait(), co_await, then(f), future(). A Retried that is destroyed unsent makes no call.
 #pragma once
 
 #include <cinnabar/hl/attempts.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Root: the outermost coroutine that sync_wait, when_all, spawn and handlers use to start tasks. When it ends, it frees
-// itself and then calls back.
+// Root: the outermost coroutine that sync_wait, when_all, spawn and handlers use to start tasks. When the coroutine
+// ends, it frees itself and then calls back.
 #pragma once
 
 #include <cinnabar/hl/task.hpp>

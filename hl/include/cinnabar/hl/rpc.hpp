@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rpc and OneWay: the contract of a call, which both sides share: its name and the types of its arguments and result.
+// Rpc and OneWay: the contract of a call, which both sides share: the call's name and the types of its arguments and
+// result.
 //
 //     inline constexpr cinnabar::Rpc<int(Pair)> sum{"sum"};
 //     inline constexpr cinnabar::OneWay<Event> note{"note"};   // no reply: the origin only learns that it was sent
@@ -28,8 +29,8 @@ struct RpcName {
 };
 
 // Marks a contract whose handler may run twice with the same arguments, because the second run changes nothing: `inline
-// constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};`. A Caller (hl/caller.hpp) retries such a call
-// even if the handler may already have run.
+// constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};`. A Caller (hl/caller.hpp) retries calls by
+// such a contract even if the handler may already have run.
 struct Idempotent {};
 inline constexpr Idempotent idempotent{};
 

@@ -83,8 +83,8 @@ Errc spawn_into(ScopeCore& scope, Task<T> task, Executor* executor) {
 
 }  // namespace detail
 
-// Tasks are stopped by request_stop(), and when the node closes. The destructor stops nothing, and waits for nothing.
-// Requires: `co_await scope.join()` before it is destroyed.
+// A set of tasks. request_stop() stops the tasks, and so does closing the node. The destructor stops nothing, and waits
+// for nothing. Requires: `co_await scope.join()` before the scope is destroyed.
 class CINNABAR_API Scope {
   public:
     explicit Scope(const NodeRef& node);

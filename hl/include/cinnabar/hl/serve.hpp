@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Serving: how handlers are registered and run. A handler served with on_arrival runs while its request is being read,
-// ahead of requests that wait for the loop. This is the fastest way, for functions that compute and answer within
-// microseconds. The handler must not block, wait for a call, or drive a node. Requests with arguments over 192 bytes
-// run on the loop instead.
+// ahead of requests that wait for the loop. on_arrival is the fastest way, for functions that compute and answer within
+// microseconds. Such a handler must not block, wait for a call, or drive a node. A request with arguments over 192
+// bytes runs on the loop instead.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -206,8 +206,8 @@ struct Served : ServedBase {
     static detail::Root handle(Served& self, rpc::Request& request) {
         const bool on_pool = self.pool() != nullptr;
         RequestState state(self, request, on_pool ? RequestState::Begins::later : RequestState::Begins::at_once);
-        // If the arguments contain views, the request keeps its bytes until it ends. Otherwise the receive slot is
-        // freed at once, without a copy.
+        // If the arguments contain views, the request keeps the bytes that they refer to until it ends. Otherwise the
+        // receive slot is freed as soon as the arguments are decoded, without a copy.
         constexpr bool borrows = detail::borrows<true, Input>();
         if constexpr (borrows) request.detach();
         Input input{};

@@ -26,8 +26,8 @@ namespace cinnabar::hl {
 class RemoteTable;
 struct SharedSlot;
 
-// Reports that a write with RemoteOptions::notify is in place. `offset` and `bytes` say where in the shared memory its
-// first part is, and how many bytes all its parts have.
+// Reports that a write with RemoteOptions::notify is in place. `offset`: where the first part of the write is in the
+// shared memory.
 struct RemoteNotice {
     std::uint32_t value = 0;
     std::uint64_t offset = 0;
@@ -35,7 +35,7 @@ struct RemoteNotice {
     na::Addr from;
 };
 
-// Whether a token is valid for the current version of the contents only, or also after they are renewed.
+// Whether a token is valid for the current version of the contents only, or also after the contents are renewed.
 enum class Names : std::uint8_t { this_version, any_version };
 
 class CINNABAR_API SharedBytes {
@@ -43,16 +43,16 @@ class CINNABAR_API SharedBytes {
     SharedBytes() = default;
     SharedBytes(SharedBytes&& other) noexcept;
     SharedBytes& operator=(SharedBytes&& other) noexcept;
-    // Ends the sharing like withdraw(), but does not wait, except for up to 100 ms for a process that is stopped in a
-    // direct access (allow_direct).
+    // Ends the sharing like withdraw(), but does not wait, except for a process that is stopped in a direct access
+    // (allow_direct), up to 100 ms.
     ~SharedBytes();
 
     explicit operator bool() const noexcept { return slot_ != nullptr; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
 
-    // A token for the bytes [offset, offset + bytes) with at most `access`. Requires: they lie inside, and the memory
-    // allows `access`. Empty if the memory was withdrawn.
+    // Returns a token for the bytes [offset, offset + bytes) with at most `access`. Requires: these bytes lie inside
+    // the memory, and the memory allows `access`. The token is empty if the memory was withdrawn.
     [[nodiscard]] RemoteBytes token(std::uint64_t offset, std::uint64_t bytes, na::Access access,
                                     Names names = Names::this_version) const;
     [[nodiscard]] RemoteBytes token(Names names = Names::this_version) const {
@@ -60,27 +60,27 @@ class CINNABAR_API SharedBytes {
     }
 
     // Lets processes of this host and user access the memory by themselves (direct_span.hpp), with tokens that name no
-    // version and are made afterwards. From then on only aligned words of 4 and 8 bytes are read and written
-    // atomically. withdraw() ends this access, and returns `busy` while such a process is stopped in an access.
+    // version and are made after this call. After this call, only aligned words of 4 and 8 bytes are read and written
+    // atomically. withdraw() ends the direct access, and returns `busy` while a process is stopped in such an access.
     // unsupported: this node does not have the shm transport, or that transport cannot map memory, or the memory is not
     // a region from NodeRef::allocate. stale: the memory was withdrawn. Requires: the node lives.
     Result<void> allow_direct();
     // Makes all tokens that name a version of the contents stale at once: writes in progress are refused, and the
-    // results of reads are not returned. Never waits, and calls no function. Change the contents after renew(), and
-    // hand out new tokens after that.
+    // results of reads are not returned. Never waits, and calls no function. Call renew() first, then change the
+    // contents, then hand out new tokens.
     void renew() noexcept;
-    // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for them and for the function
-    // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool thread, or
-    // inside a task, while some of them are in progress; in_use() tells when they have ended. busy: operations have
-    // ended, but a peer may still access the memory (bulk::Region::quarantined, allow_direct). After would_deadlock or
-    // busy, call it again.
+    // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for these operations and for
+    // the function of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool
+    // thread, or inside a task, while operations or that function are in progress; in_use() tells when they have ended.
+    // busy: operations have ended, but a peer may still access the memory (bulk::Region::quarantined, allow_direct).
+    // After would_deadlock or busy, call withdraw() again.
     [[nodiscard]] Errc withdraw() noexcept;
     // Whether bulk operations, or the function of on_notified(), are in progress.
     [[nodiscard]] bool in_use() const noexcept;
 
-    // Sets the function that a loop of the node calls when a write with RemoteOptions::notify is in place. It must be
-    // short, like a handler. It is kept until the memory is withdrawn, or another function replaces it. Does nothing
-    // once the memory is withdrawn.
+    // Sets the function that a loop of the node calls when a write with RemoteOptions::notify is in place. The function
+    // must be short, like a handler, and is kept until the memory is withdrawn or another function replaces it. Does
+    // nothing once the memory is withdrawn.
     void on_notified(std::function<void(const RemoteNotice&)> function);
 
   private:
@@ -107,7 +107,7 @@ class Shared : public SharedBytes {
 
     [[nodiscard]] std::uint64_t size() const noexcept { return bytes() / sizeof(T); }
     [[nodiscard]] RemoteSpan<T> span(Names names = Names::this_version) const { return RemoteSpan<T>(token(names)); }
-    // A token for some elements only, or with less access. Requires: they lie inside.
+    // Returns a token for some elements only, or with less access. Requires: the elements lie inside the memory.
     [[nodiscard]] RemoteSpan<T> span(std::uint64_t first, std::uint64_t count, na::Access access,
                                      Names names = Names::this_version) const {
         CINNABAR_ASSERT(first <= size() && count <= size() - first);  // before the products can wrap around

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A side loop: one more loop of a node, with a context, a thread and connections of its own over the node's transports.
-// Calls and requests of the side loop wait neither for the node's handlers nor behind its transfers. It is for short
-// work that must not be late, such as the failure detection of a group. A node has at most one.
+// Calls and requests of the side loop wait neither for the node's handlers nor behind its transfers. A side loop is for
+// short work that must not be late, such as the failure detection of a group. A node has at most one side loop.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -11,16 +11,16 @@
 
 namespace cinnabar::hl {
 
-// Peers reach the side loop of a process by address.with_context(side_context). `unreachable`: it has none.
+// Peers reach the side loop of a process by address.with_context(side_context). `unreachable`: there is no side loop.
 inline constexpr na::ContextId side_context = na::side_context;
 
-// Returns the side loop of this node as a node of its own: RPCs served there cannot be called through this node, and
-// RPCs that this node serves cannot be called there. The first call opens it; it ends with the node, after the node's
-// tasks and handlers, and is valid until then. The policy of the node applies to it as well, so the policy's audit
-// function may run on both threads at once; quotas count requests to the side loop separately. Any thread, also a
-// loop's. unsupported: the node has no threads of its own (NodeOptions::progress_thread, a simulated network), or can
-// only call itself. closed: the node is being destroyed. out_of_memory. Also the errors of a transport that cannot open
-// another context.
+// Returns the side loop of this node as a node of its own: RPCs served by the side loop cannot be called through this
+// node, and RPCs that this node serves cannot be called through the side loop. The first call opens the side loop,
+// which is valid until it ends with the node, after the node's tasks and handlers. The policy of the node applies to
+// the side loop as well, so the policy's audit function may run on both threads at once; quotas count requests to the
+// side loop separately. Any thread, also a loop's. unsupported: the node has no threads of its own
+// (NodeOptions::progress_thread, a simulated network), or can only call itself. closed: the node is being destroyed.
+// out_of_memory. Also the errors of a transport that cannot open another context.
 [[nodiscard]] CINNABAR_API Result<NodeRef> side_loop(const NodeRef& node);
 
 }  // namespace cinnabar::hl

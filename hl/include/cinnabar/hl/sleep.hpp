@@ -10,8 +10,8 @@ namespace cinnabar::hl {
 
 class NodeCore;
 
-// Starts when it is awaited. ok: the time has passed. timed_out: the task's deadline came first. canceled: the task was
-// stopped, or the node closed.
+// A sleep, which starts when it is awaited. ok: the time has passed. timed_out: the task's deadline came first.
+// canceled: the task was stopped, or the node closed.
 class CINNABAR_API SleepOp {
   public:
     SleepOp(NodeCore& node, Microseconds span) noexcept : node_(node), span_(span) {}

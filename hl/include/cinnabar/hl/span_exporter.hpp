@@ -53,8 +53,8 @@ class CINNABAR_API SpanExporter : public Tracer {
   protected:
     // Called on the thread, one call at a time. `spans` is not empty.
     virtual void export_spans(const std::vector<SpanRecord>& spans) = 0;
-    // Exports the remaining spans and ends the thread. Every derived class must call it in its destructor; by then no
-    // node may use this tracer any more.
+    // Exports the remaining spans and ends the thread. Every derived class must call finish() in its destructor, when
+    // no node uses this tracer any more.
     void finish();
     void count_dropped(std::uint64_t spans) noexcept { dropped_.fetch_add(spans, std::memory_order_relaxed); }
 

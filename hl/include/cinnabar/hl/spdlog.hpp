@@ -22,8 +22,8 @@
 
 namespace cinnabar::hl {
 
-// At most one may exist at a time. While it exists, it is the sink of the log. Create it before the first node and
-// destroy it after the last. No other thread may log while it is created or destroyed.
+// The sink of the library's log, as long as the bridge exists. Create it before the first node and destroy it after the
+// last. At most one bridge may exist at a time. No other thread may log while the bridge is created or destroyed.
 class SpdlogBridge {
   public:
     explicit SpdlogBridge(std::vector<spdlog::sink_ptr> sinks, std::size_t lines_max = 256)

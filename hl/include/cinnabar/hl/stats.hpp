@@ -25,8 +25,8 @@ using rpc::CallPart;
 using rpc::CallParts;
 using rpc::parts_of;
 
-// Failed calls of this node that ended in the same phase with the same error. A call that was answered with an error
-// ended in the phase `sent`. A call that was not sent, and did not wait in any known phase, ended in `unknown`.
+// The number of this node's calls that failed in the same phase with the same error. A call that was answered with an
+// error failed in the phase `sent`. A call that was not sent, and did not wait in any known phase, failed in `unknown`.
 struct CallFailures {
     rpc::CallPhase phase = rpc::CallPhase::unknown;
     Errc error = Errc::ok;
@@ -80,8 +80,8 @@ class RpcStats {
         Times times{};  // without those of 0 us
         std::atomic<std::uint64_t> sum_us{0};
     };
-    // Counters that the thread that has set `taken` increments without atomic additions. No thread waits for `taken`:
-    // while it is set, the others count in parts_.
+    // Counters that one thread at a time increments without atomic additions: the thread that has set `taken`. No
+    // thread waits for `taken`: while it is set, the other threads count in parts_.
     struct Usual {
         static constexpr std::size_t parts = call_parts - rpc::usual_parts_begin;
         static constexpr std::size_t buckets = Histogram::bucket_of((TimeUs{1} << rpc::usual_time_bits) - 1) + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StopScope: requests that all operations under it stop. Scopes form a tree. Unlike std::stop_source it allocates
-// nothing, unless a std::stop_token is asked for. Thread-safe.
+// StopScope: asks all operations that are registered with it to stop. Scopes form a tree: stopping a scope stops its
+// children. Unlike std::stop_source, a StopScope allocates nothing, unless a std::stop_token is asked for. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -17,9 +17,9 @@ namespace cinnabar::hl {
 // Registration of one operation with a StopScope; embedded in the operation.
 struct StopNode {
     ListLink<StopNode> link;
-    // Runs at most once, inside stop(), under the scope's lock. It must not block, run user code, use any scope, or
-    // take ownership of a context: the owner of a context may complete operations that take this lock or another
-    // scope's.
+    // Runs at most once, inside stop(), under the scope's lock. The function must not block, run user code, use any
+    // scope, or take ownership of a context, because the owner of a context may complete operations that take the lock
+    // of a scope.
     void (*fire)(StopNode& self) noexcept = nullptr;
     void* user = nullptr;
 };
@@ -29,7 +29,7 @@ class CINNABAR_API StopScope {
     StopScope() = default;
     // A child of `parent`, which must outlive it.
     explicit StopScope(StopScope* parent) noexcept;
-    // Requires: no node is left in it.
+    // Requires: no node is left in the scope.
     ~StopScope();
     StopScope(const StopScope&) = delete;
     StopScope& operator=(const StopScope&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sync_wait: runs an awaitable from plain code and blocks until it has ended. Tasks run on the calling thread, which
-// also drives those nodes that have no threads of their own.
+// sync_wait: runs an awaitable from plain code and blocks until the awaitable has ended. Tasks run on the calling
+// thread, which also drives the nodes that have no threads of their own.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -9,9 +9,9 @@
 
 namespace cinnabar::hl {
 
-// Returns the outcome of a Task, a Pending call or any other awaitable, as a Result. would_deadlock on a loop thread, a
-// pool thread or inside a task: nothing was started. An exception becomes an error: the one inside a BadResult,
-// otherwise handler_failed with the exception's text.
+// Returns the outcome of a Task, a Pending call or any other awaitable, as a Result. would_deadlock: called on a loop
+// thread, a pool thread or inside a task; nothing was started. A BadResult that is thrown becomes the error inside it;
+// any other exception becomes handler_failed with the exception's text.
 template <typename A>
 requires(!detail::must_be_named<A>) [[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {})
     -> detail::ResultOf<detail::Awaited<A&&>> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Task<T>: a lazy coroutine. It starts when it is awaited, inherits executor, deadline and stop scope from the
-// coroutine that awaits it, and resumes only on that executor. It is awaited once. Destroying a task that has started
+// Task<T>: a lazy coroutine. A task starts when it is awaited, inherits executor, deadline and stop scope from the
+// coroutine that awaits it, and resumes only on that executor. Await a task once. Destroying a task that has started
 // and not ended is a bug, which an assert reports: stop the task and await it instead.
 //
 // An exception of a task is rethrown by the `co_await`; handlers, spawn and sync_wait turn it into an error.
@@ -29,10 +29,10 @@
 
 namespace cinnabar::hl {
 
-// Converts a deadline of with_deadline that was set on the real clock to a simulated one. A thread in sync_wait and a
-// coroutine of another library do not know which clock applies before their first call, transfer or sleep. No simulated
-// time passes until then, so the deadline begins there. The object lives in the frame of with_deadline. It is used by
-// one thread at a time, as a simulated network is.
+// Converts a deadline that with_deadline has set on the real clock to the clock of a simulated network. A thread in
+// sync_wait, and a coroutine of another library, do not know which clock applies before their first call, transfer or
+// sleep. The time of the deadline begins with that operation; no simulated time passes before it. The object lives in
+// the frame of with_deadline. One thread at a time uses the object, as with all of a simulated network.
 class SimulatedDeadline {
   public:
     // `outer`: that of the enclosing task; may be null.
@@ -99,7 +99,7 @@ template <typename Promise>
 }
 
 // The executor of the coroutine with this context. Null for coroutines of other libraries, and for tasks that such a
-// coroutine awaits: they have no executor, even if with_deadline or with_stop gave them a context.
+// coroutine awaits: these tasks have no executor, even if with_deadline or with_stop gave them a context.
 [[nodiscard]] inline Executor* executor_of(const TaskContext* context) noexcept {
     return context ? context->executor : nullptr;
 }

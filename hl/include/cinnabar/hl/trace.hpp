@@ -2,10 +2,11 @@
 // Traces show which calls belong together, across many nodes, and how long each took. A trace context travels with a
 // call (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
 //
-// A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
-// it: a coroutine inherits the trace, and a plain function finds it in its thread. A call that belongs to no trace
-// begins one if the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded; the same
-// is true of traces that are not sampled. Until a trace is seen in the process, tracing costs one branch per call.
+// A call belongs to the trace of its CallOptions::trace or, if that is unset, to the trace of the handler or task that
+// makes the call: a coroutine inherits the trace, and a plain function finds the trace in its thread. A call that
+// belongs to no trace begins one if the node's Tracer says so. Without a Tracer, trace contexts are forwarded but
+// nothing is recorded; the same is true of traces that are not sampled. Until a trace is seen in the process, tracing
+// costs one branch per call.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -30,15 +31,15 @@ struct TraceContext {
     std::uint64_t id[2] = {0, 0};
     std::uint64_t span = 0;  // the span that made the call
     // W3C's flag, set where the trace began. False: the context is passed on, so that all services know the call by the
-    // same trace, but no Tracer gets spans of it.
+    // same trace, but no Tracer gets spans of the trace.
     bool sampled = true;
 
     explicit operator bool() const noexcept { return (id[0] | id[1]) != 0; }
     friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-// The header "traceparent" of W3C's Trace Context: "00-", 32 digits for the trace, 16 for the span, and "-01", or "-00"
-// if it is not sampled. Empty for an empty context.
+// Returns the header "traceparent" of W3C's Trace Context: "00-", 32 digits for the trace, "-", 16 digits for the span,
+// and "-01", or "-00" if the trace is not sampled. Empty for an empty context.
 [[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
 // invalid_argument: the text is malformed, even if it is of a later version.
 [[nodiscard]] CINNABAR_API Result<TraceContext> parse_traceparent(std::string_view text);
@@ -63,14 +64,14 @@ struct Span {
 class CINNABAR_API Tracer {
   public:
     virtual ~Tracer();
-    // Of the calls outside of any trace, one in this many begins a trace, chosen by a hash of its id; 0: none. Queried
-    // once, when the node is opened.
+    // Of the calls outside of any trace, one in this many begins a trace, chosen by a hash of the call's id; 0: no call
+    // does. Queried once, when the node is opened.
     [[nodiscard]] virtual std::uint32_t one_in() const noexcept = 0;
     virtual void ended(const Span& span) noexcept = 0;
 };
 
-// The trace of the handler that runs on this thread; empty if no handler runs. For plain functions; a coroutine that
-// has been suspended gets its trace from its Request.
+// Returns the trace of the handler that runs on this thread; empty if no handler runs. For plain functions; a coroutine
+// that has been suspended gets its trace from its Request.
 [[nodiscard]] CINNABAR_API TraceContext current_trace() noexcept;
 
 namespace detail {

@@ -3,10 +3,10 @@
 // of several processes can be merged: times are wall-clock times, and the arguments of each span contain its trace, its
 // own id and its parent's.
 //
-// Each process has a name: the program's, and the host's. Calls and transfers that a handler makes are drawn below it,
-// except for those that overlap an earlier one or outlive the handler, which are drawn beside it. The phases of a
-// call's time, if they are known, are drawn below the call. A flow leads from a call to its handler, also between
-// processes.
+// Each process has a name: the program's, and the host's. Calls and transfers that a handler makes are drawn below the
+// handler. A call or transfer that overlaps an earlier one of the handler, or outlives the handler, is drawn beside it
+// instead. The phases of a call's time, if they are known, are drawn below the call. A flow leads from a call to its
+// handler, also between processes.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -27,7 +27,7 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     [[nodiscard]] static Result<std::shared_ptr<TraceFile>> make(const std::string& path,
                                                                  SpanExporterOptions options = {},
                                                                  TimeSource& clock = steady_clock());
-    // Requires: no node uses it any more.
+    // Requires: no node uses the TraceFile any more.
     ~TraceFile() override;
 
     // The errno of a failed write; 0: none failed. dropped() counts the spans that could not be written.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiter: blocks a thread until an event. While it blocks it is an executor, on which the tasks of sync_wait resume,
-// and it drives the loops that its tasks rely on if the library has no thread for them. If several threads wait for a
-// loop, one of them drives it, and hands it over to another when its own wait is done. Call its functions on the
-// waiting thread, unless they say "any thread".
+// Waiter: blocks a thread until an event. While the thread blocks, the Waiter is an executor, on which the tasks of
+// sync_wait resume, and drives the loops that its tasks rely on, if the library has no threads for these loops. If
+// several threads wait for a loop, one thread drives the loop, and hands the loop over to another thread when its own
+// wait is done. Call the functions on the waiting thread, unless they say "any thread".
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -21,7 +21,7 @@ namespace cinnabar::hl {
 class CINNABAR_API Waiter final : public Executor {
   public:
     Waiter() noexcept;
-    // Requires: nothing is posted to it any more.
+    // Requires: nothing is posted to the Waiter any more.
     ~Waiter();
 
     // False on a loop or a pool thread, and inside a task: blocking there would be `would_deadlock`.
@@ -37,11 +37,11 @@ class CINNABAR_API Waiter final : public Executor {
     void finish() noexcept;
     // Blocks until finish() is called.
     void wait() noexcept { (void)wait_for(Microseconds::max()); }
-    // Like wait(), but returns false after `span`; it can then be called again. Measures time with the clock of the
-    // loops that it relies on. Microseconds::max() means for ever.
+    // Like wait(), but returns false after `span`; the waiter can then wait again. `span` is measured with the clock of
+    // the loops that the waiter drives. Microseconds::max() means for ever.
     [[nodiscard]] bool wait_for(Microseconds span) noexcept;
 
-    // Wakes the waiter because another thread stopped driving a loop, which it may take over. Any thread.
+    // Wakes the waiter, which may take over a loop that another thread has stopped driving. Any thread.
     void kick() noexcept;
 
   private:

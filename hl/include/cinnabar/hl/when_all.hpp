@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // when_all: starts all awaitables (tasks, calls, transfers), resumes when all have ended, and returns their outcomes in
 // the same order. A failure does not stop the others. If tasks throw, the first exception in that order is rethrown
-// after all have ended. All run on the awaiting task's executor.
+// after all awaitables have ended. All awaitables run on the awaiting task's executor.
 #pragma once
 
 #include <cinnabar/hl/outcome.hpp>

@@ -7,10 +7,11 @@
 
 namespace cinnabar::hl {
 
-// Runs a task under a deadline of `span` from the moment it is awaited, if that is earlier than the current one. Calls,
-// transfers and sleeps in it end with timed_out. The task is not aborted: it sees the error and decides what to do.
-// Over a simulated network `span` is simulated time. If sync_wait or a coroutine of another library awaits the task,
-// that time begins with the first call, transfer or sleep.
+// Runs a task under a deadline: `span` after the moment at which the task is awaited, if that is earlier than the
+// current deadline. When the deadline passes, calls, transfers and sleeps in the task end with timed_out. The task is
+// not aborted: it sees the error and decides what to do. Over a simulated network `span` is simulated time. If
+// sync_wait or a coroutine of another library awaits the task, the simulated time begins with the first call, transfer
+// or sleep.
 template <typename A>
 Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     const TaskContext* outer = co_await this_task();

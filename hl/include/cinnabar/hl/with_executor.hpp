@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with_executor: gives a task an executor if the coroutine that awaits it has none because it belongs to another
+// with_executor: gives a task an executor if the awaiting coroutine has none because that coroutine belongs to another
 // library. For libraries whose tasks must run on one executor.
 #pragma once
 
@@ -22,8 +22,8 @@ struct ContinueOn {
 
 }  // namespace detail
 
-// Runs the task on `executor` if the awaiting coroutine has none, and resumes that coroutine there. Otherwise changes
-// nothing. The executor must outlive the task.
+// Runs the task on `executor` if the awaiting coroutine has no executor, and resumes that coroutine on `executor`, too.
+// Otherwise runs the task as it is. The executor must outlive the task.
 template <typename T>
 Task<T> with_executor(Executor& executor, Task<T> task) {
     const TaskContext* outer = co_await this_task();
