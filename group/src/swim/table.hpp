@@ -37,8 +37,8 @@ class CINNABAR_API Table {
     // Returns an unknown entry if there is none.
     [[nodiscard]] const Entry& at(Rank rank) const noexcept;
     void put(Rank rank, Entry entry);
-    // Moves this table's changes into the part that its copies share. Nobody knows the earlier views of this table, so
-    // changed_since() is empty for them.
+    // Moves this table's changes into the part that its copies share. changed_since() is then empty for the earlier
+    // views of this table, which nobody knows.
     void share();
 
     [[nodiscard]] Rank end() const noexcept { return end_; }  // largest rank plus one
