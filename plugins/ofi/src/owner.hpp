@@ -34,7 +34,7 @@ class Owner {
     void end() noexcept;
 
     [[nodiscard]] std::uint32_t requests() const noexcept { return requests_count_; }
-    // The time since which the peer has sent none of the chunks that were granted to it; time_never: none is granted.
+    // Since when the peer has sent none of the chunks that were granted to it; time_never: no chunk is granted.
     [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
 
   private:

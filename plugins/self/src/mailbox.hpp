@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mailbox of a context: other contexts of this process put items into it, in chains, and the context takes them
 // out. Any thread may put; only the owner of the context takes. Ports connected to this one share ownership of the
-// mailbox, so it still exists if this port closes while others post.
+// mailbox, so the mailbox still exists if this port closes while other ports post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -82,8 +82,8 @@ class Mailbox {
     // Held by a thread that posts, so that the owner cannot close the mailbox meanwhile. Any thread.
     class Visit;
 
-    // Owner of the context only. Waits for visits in progress; later visits fail. Other threads may still hold
-    // references to the mailbox.
+    // Closes the mailbox: waits for visits in progress; later visits fail. Other threads may still hold references to
+    // the mailbox. Owner of the context only.
     void close() noexcept;
     void stop_accepting() noexcept { accepting_.store(false, std::memory_order_relaxed); }
     [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_relaxed); }

@@ -13,8 +13,8 @@ namespace cinnabar::self_ {
 inline constexpr std::size_t rma_bytes_max = 4 * 1024 * 1024;
 
 // Carries out a put, a get or an atomic; of a put_notify, only the put. permission, too_large: as LeaseTable::pin;
-// bytes before the failure may have been written. protocol: not a key of this transport. invalid_argument: the 8 bytes
-// of an atomic are not aligned, or are not all in one segment.
+// bytes before the failure may have been written. protocol: the key is not one of this transport. invalid_argument: the
+// 8 bytes of an atomic are not aligned, or are not all in one segment.
 [[nodiscard]] Errc access_memory(na::LeaseTable& leases, na::Op& op) noexcept;
 
 }  // namespace cinnabar::self_

@@ -74,7 +74,7 @@ Result<void> make_folder(const std::string& path, const AllowedUsers& allowed) {
     return cannot_make(why);
 }
 
-// Locks the folder. If it fails, returns an empty descriptor and sets errno. EWOULDBLOCK: another process did not
+// Locks the folder. If that fails, returns an empty descriptor and sets errno. EWOULDBLOCK: another process did not
 // release the lock in time; any member of the folder's group can cause that.
 UniqueFd lock_folder(const std::string& path) noexcept {
     constexpr TimeUs patience_us = 1'000'000;  // processes normally hold it for milliseconds

@@ -61,7 +61,7 @@ class Flags {
     Flags(const Flags&) = delete;
     Flags& operator=(const Flags&) = delete;
 
-    // Takes the lowest free flag. It may still be raised by the peer that had it before. The first call creates the
+    // Takes the lowest free flag. The peer that had the flag before may still raise it. The first call creates the
     // shared memory. none: all flags are in use, or there is no memory or descriptor left.
     [[nodiscard]] std::uint32_t take() noexcept;
     void give_back(std::uint32_t flag) noexcept;

@@ -9,7 +9,7 @@
 namespace cinnabar::shm {
 
 // ThreadSanitizer does not understand fences, and does not know that a writer and a reader in one process map the same
-// memory twice. So in its builds both sides access a shared word. Does nothing in other builds.
+// memory twice. So in builds with ThreadSanitizer, both sides access a shared word. Does nothing in other builds.
 inline void order_for_sanitizer() noexcept {
 #ifdef __SANITIZE_THREAD__
     static std::atomic<unsigned> word{0};

@@ -63,7 +63,7 @@ class LeaseBoard {
 
     // Puts a lease on the board, and returns its slot. no_slot: all are taken; peers then send requests to the owner.
     // `pieces`: the segments, if there are several; they must live until the slot is given back. `position`: where the
-    // memory is in a file that peers can map, if it is in one.
+    // memory is in a file that peers can map, if it is in such a file.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePosition& position) noexcept;
     // Closes the slot: no new access begins.

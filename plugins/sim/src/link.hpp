@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection between two ports. Both ends and its pending events share ownership of it, so an event may run after the
-// ports are gone. During a partition, messages wait here. world.cpp decides how long a message takes (travel_us),
-// port.cpp whether sending it breaks the connection.
+// A connection between two ports. Both ends and its pending events share ownership of the link, so an event may run
+// after the ports are gone. During a partition, messages wait here. world.cpp decides how long a message takes
+// (travel_us), port.cpp whether sending it breaks the connection.
 #pragma once
 
 #include "world_state.hpp"
