@@ -110,9 +110,8 @@ Rank leader_of(const CollectiveCall& call, const View& view) {
     return no_rank;
 }
 
-// Asks the new leader whether the leader before it has released it, and if so, releases this process, too. The earlier
-// leader has died, and may have released only some members. A released member no longer leads, but can report the
-// release.
+// Asks `leader` for its last release under this name, and takes that release over. The leader before it has died, and
+// may have released only some members; a released member no longer leads, but can report the release.
 hl::Task<void> ask_whether_released(std::shared_ptr<Core> core, std::string name, Rank leader, CollectiveCall wanted) {
     CollectiveCall call = call_of(released_rpc, Mode::gather, name, wanted);
     call.everybody = false;

@@ -52,8 +52,8 @@ bool is_ready(const Core& core, std::uint64_t group, rpc::RpcId rpc) {
 }
 
 // How long a call waits until is_ready(). A call with members below waits only briefly and then goes back to its
-// caller. The caller itself calls those members, and this process alone, so that the members below do not wait for a
-// program that hangs.
+// caller. The caller then calls those members itself, and calls this process without them, so that the members below do
+// not wait for a program that hangs.
 Microseconds patience(const std::vector<RankRun>& below, Microseconds left) {
     return below.empty() ? longest_call : std::min(left / 8, Microseconds(1'000'000));
 }

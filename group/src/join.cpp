@@ -77,7 +77,7 @@ std::vector<std::uint64_t> known_ranks(const Core& core, std::size_t ranks) {
     return known;
 }
 
-// Gets the claims that this process lacks from a member. Takes in each page as it arrives, even if a later page does
+// Gets from a member the claims that this process lacks. Takes in each page as it arrives, even if a later page does
 // not. `ranks`: the number of ranks in the roster, whose members are trusted; 0: there is no roster. Returns the stamp
 // of that member's view.
 hl::Task<Result<Stamp>> learn_from(std::shared_ptr<Core> core, na::Addr from, std::size_t ranks) {
@@ -250,8 +250,8 @@ na::Addr some_other(Core& core, Random& random) {
 
 // After this process has joined, asks for the claims that it lacks. Otherwise processes that join at the same moment
 // would learn of each other by gossip, of which a message carries little. Asks in turns the member by which this
-// process joined and a random member, until this process knows the same as the member that it has asked. The former
-// knows all processes that joined by it. A process that joins alone asks once, and gets nothing.
+// process joined and a random member, until this process knows the same as the member that it has asked. The member by
+// which this process joined knows all others that joined by it. A process that joins alone asks once, and gets nothing.
 hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
     constexpr int in_vain_max = 8;
     Random random(core->options.seed + 7);

@@ -228,8 +228,8 @@ hl::Task<Result<void>> copy_by_calls(Asking asking, std::shared_ptr<Offers> offe
     co_return moved;
 }
 
-// Copies from far to far memory go through ordinary memory of this process. Otherwise the loads could hold all staging
-// buffers of the process while they wait for the stores, which need staging buffers, too.
+// A copy from far memory to far memory goes through ordinary memory of this process. Otherwise the loads could hold all
+// staging buffers of the process while they wait for the stores, which need staging buffers, too.
 hl::Task<Result<void>> copy_far(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from, bulk::Region to) {
     if (!from.is_far() || !to.is_far()) {
         auto copying = copy_by_calls(std::move(asking), std::move(offers), std::move(from), std::move(to));

@@ -49,9 +49,9 @@ struct Offer {
 
 class Offers {
   public:
-    // Handles chunk_rpc. not_found: no offer has this ticket, or it has ended. overloaded: the member has more than
-    // window_max requests in flight, or has requested more than twice the bytes of the offer. invalid_argument: the
-    // sizes do not fit the offer.
+    // Handles chunk_rpc. not_found: no offer has this ticket, or the offer has ended. overloaded: the member has more
+    // than window_max requests in flight, or has requested more than twice the bytes of the offer. invalid_argument:
+    // the sizes do not fit the offer.
     [[nodiscard]] static hl::Task<Result<ChunkAnswer>> answer(std::shared_ptr<Offers> offers,
                                                               hl::Request<ChunkRequest> incoming);
     // Handles lend_rpc. Errors as for chunk_rpc. unsupported: the chunks of this offer have checksums or come from the

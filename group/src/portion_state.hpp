@@ -20,7 +20,7 @@ struct Asking {
     std::shared_ptr<WantedPieces> wanted = nullptr;  // null: asks for chunks, even if the source lends pieces
 };
 // Transfers `region` chunk by chunk, `terms.window` chunks at a time, and notifies the source when all are done. If
-// `holding` is not null, marks the chunks that have arrived in it. Errors of Portion::receive().
+// `holding` is not null, marks in it which chunks have arrived. Errors of Portion::receive().
 [[nodiscard]] hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding);
 
 class PortionState {

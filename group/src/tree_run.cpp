@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a collective call at one member: sends it to the branches below, waits for members that may come back, takes
-// over the branches of those that are dead, adds the answers up, and runs the handler of this process.
+// over the branches of members that are dead, adds up the answers, and runs the handler of this process.
 #include "tree_run.hpp"
 
 #include "bounded.hpp"

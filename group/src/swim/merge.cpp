@@ -11,7 +11,7 @@ namespace cinnabar::group {
 namespace {
 
 // The maximum number of incarnations by which one claim advances a rank, so that a lying peer cannot use up all
-// incarnations at once. If ranks are given again, it is the maximum number of holders instead, because a member that
+// incarnations at once. If ranks are given again, this is the maximum number of holders instead, because a member that
 // was cut off may have missed the lives of several.
 constexpr std::uint32_t incarnation_step_max = 1024;
 constexpr Rank gap_max = 1024;  // ranks are assigned in order
@@ -54,7 +54,8 @@ void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (!plausible(claim, source)) return;
     if (claim.rank == self_.rank) return about_self(claim, now);
     // Another process has been given the rank of a member that is present here, so that member has left, or was cut
-    // off. It gets the shortest time to refute that, because an answer of the new holder says nothing about the member.
+    // off. That member gets the shortest time to refute this, because an answer of the new holder says nothing about
+    // the member.
     if (gone_.gives_again() && is_of_later_holder(claim, table_.at(claim.rank)))
         return suspect(claim.rank, claim.by == claim.rank ? no_rank : claim.by, ~0u, now);  // not this one's own leave
     const Stamp before = table_.stamp();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Swim: one member's part in membership and failure detection: SWIM with suspicion, Lifeguard's local health, and
-// anti-entropy. It has no network and no clock: the caller passes in messages and the time, and sends the messages that
-// it returns. Not thread-safe.
+// anti-entropy. Swim has no network and no clock: the caller passes in messages and the time, and sends the messages
+// that Swim returns. Not thread-safe.
 #pragma once
 
 #include "swim/change_log.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Table: the knowledge of one process about each rank, with the stamp of its view, digests that locate differences
-// between two tables, and the latest changes. Tables that start with the same contents (in a simulation) share them.
+// between two tables, and the latest changes. Tables that start with the same contents (in a simulation) share these
+// contents.
 #pragma once
 
 #include "rank_map.hpp"

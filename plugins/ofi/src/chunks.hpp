@@ -41,7 +41,7 @@ class Chunks {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }
     // Frees the places of the copies among `chunks` in the staging pool, in a sealed session, so that other sessions
-    // can use them. Call when the session has ended, but the fabric does not complete the sends of the copies.
+    // can use these places. Call when the session has ended, but the fabric does not complete the sends of the copies.
     void leave_copies(ChunkList& chunks) noexcept;
     void leave_strays() noexcept { leave_copies(stray_); }
 

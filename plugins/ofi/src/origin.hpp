@@ -53,7 +53,7 @@ class Origin {
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
     // Since when the peer has been silent about a get that has ended early and awaits its owner; of several such gets,
-    // the longest time. time_never: there is none.
+    // the earliest time. time_never: there is none.
     [[nodiscard]] TimeUs unanswered_since() const noexcept;
 
   private:

@@ -177,7 +177,7 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
 }
 
 // Sends a chunk directly from the leased memory, which stays pinned until the fabric has sent the chunk. If that is not
-// possible, sends a copy, and unpins the memory before it returns.
+// possible, sends a copy, and unpins the memory before this function returns.
 Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;

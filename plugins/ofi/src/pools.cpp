@@ -11,7 +11,7 @@ namespace cinnabar::ofi {
 namespace {
 
 // The maximum numbers for all peers of a port together: of admitted operations of this side, of large operations of
-// peers, of chunks of both, and of control frames.
+// peers, of chunks of both kinds of operations, and of control frames.
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
@@ -45,8 +45,8 @@ Pools::Pools(OfiPort& port)
       staging_(ThreadUse::one, port.transport().staging()),
       served_staging_(ThreadUse::one, port.transport().staging()) {}
 
-// Ends the session that holds the most. Sessions that wait for their peer are ended first, because if a peer reads, its
-// session holds much for a moment only. False: the session `asks` would be the one to end.
+// Ends the session for which `held` returns the largest number. Sessions that wait for their peer are ended first,
+// because if a peer reads, its session holds much for a moment only. False: the session `asks` would be the one to end.
 bool Pools::end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept {
     Session* largest = nullptr;
     const auto before = [held](const Session& one, const Session& other) {

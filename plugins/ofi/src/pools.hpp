@@ -20,7 +20,7 @@ class Pools {
   public:
     explicit Pools(OfiPort& port);
 
-    // Take an object from a pool. If the pool is used up, the session that holds the most of it is ended first. Null:
+    // Takes an object from a pool. If the pool is used up, the session that holds the most of it is ended first. Null:
     // `asks` itself holds the most, or out of memory. take_transfer() also returns null until the ended session has
     // given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;

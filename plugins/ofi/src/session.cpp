@@ -191,8 +191,8 @@ void Session::fail(Errc why) noexcept {
     if (peer_) port_->end_session(*peer_, why);
 }
 
-// Returns the reason to end the session with. Codes that mean "connection gone" become peer_lost; before the session is
-// open, the codes of a failed dial are kept. Any other code is logged with the provider's text.
+// Returns the code with which the session is to end. Codes that mean "connection gone" become peer_lost; before the
+// session is open, the codes of a failed dial are kept. Any other code is logged with the provider's text.
 Errc Session::reason(const Done& done) const noexcept {
     switch (done.result) {
         case Errc::ok:

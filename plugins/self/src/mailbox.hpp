@@ -22,8 +22,8 @@ class Mailbox;
 enum class ItemKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
 
 // A message, a notification, or a connect or disconnect. Items for connect and disconnect are allocated one by one
-// (`control`). All others come from the mailbox's pool and are its receive slots. The buffer of a slot is allocated
-// when the slot is first used, and then kept.
+// (`control`). All other items come from the mailbox's pool and are its receive slots. The buffer of a slot is
+// allocated when the slot is first used, and then kept.
 struct MailboxItem : PoolSlot,
                      WorkItem {   // the WorkItem is never run: it links the first item of each chain into the queue
     MailboxItem* rest = nullptr;  // the next item of the chain

@@ -43,7 +43,7 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
         if (why != Errc::ok) return why;
     }
     // A successful probe proves that the process with this id is the peer. is_there(), called after the probe, proves
-    // that the process of the pidfd still lives; so that process is the one that was probed.
+    // that the process of the pidfd still lives. That process is therefore the one that was probed.
     out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 &&
                  out.process.open(from.credentials.pid) && may_copy(from.credentials, terms) &&
                  out.process.is_there(-1);

@@ -77,8 +77,8 @@ void ShmTransport::unwatch(const RingHeader& incoming) noexcept {
     std::erase(incoming_rings_, &incoming);
 }
 
-// Remembers the incoming ring of an ended session, which says what the peer accesses, because the peer may still be in
-// a system call if this side ended the session.
+// Remembers the incoming ring of an ended session, because that ring says what the peer accesses: if this side ended
+// the session, the peer may still be in a system call.
 void ShmTransport::linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(incoming_rings_, &incoming);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A full memory barrier. The writer uses it between writing a record and checking whether the reader sleeps; the
-// reader, between announcing that it will sleep and checking for records. If they do this at the same time, at least
+// A full memory barrier. The writer uses it between writing a record and checking whether the reader sleeps; the reader
+// uses it between announcing that it will sleep and checking for records. If both do this at the same time, at least
 // one of them sees what the other has written.
 #pragma once
 

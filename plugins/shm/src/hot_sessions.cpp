@@ -20,7 +20,7 @@ constexpr std::uint32_t misses_max_flagged = 64;
 constexpr std::uint32_t dense_rounds = 16;
 // Once in this many rounds, one flagged session is looked at although its flag is not raised.
 constexpr std::uint32_t rounds_per_look = 4;
-// How long after a record has arrived epoll is asked only once in a while. epoll reports incoming connections, cold
+// How long epoll is asked only once in a while after a record has arrived. epoll reports incoming connections, cold
 // sessions and closed sockets.
 constexpr TimeUs hot_us = 200;
 

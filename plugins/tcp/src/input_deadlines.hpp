@@ -30,7 +30,7 @@ class InputDeadlines {
     using Lanes = IntrusiveList<Lane, &Lane::partial_link>;
     void check() noexcept;
     // Makes the timer expire at `due`, but not earlier than keepalive / checks_max from now. If the timer already
-    // expires before that, does not change it.
+    // expires earlier, leaves it unchanged.
     void check_by(TimeUs due) noexcept;
 
     TcpPort& port_;

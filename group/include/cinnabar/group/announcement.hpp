@@ -29,9 +29,10 @@ class CINNABAR_API Announcement {
     [[nodiscard]] static Result<Announcement> make(hl::NodeRef node, GroupOptions options = {});
     // Printable text of less than 16 KiB, usually about 200 bytes.
     [[nodiscard]] const std::string& line() const noexcept { return line_; }
-    // Becomes member `self` of the group of the processes that made `lines`; all of them are present from the start. A
-    // process that has died since is detected like any other dead member. A call of an Rpc that this program does not
-    // serve yet waits for up to 5 s. If the same nodes start again with other lines, they form another group.
+    // Becomes member `self` of the group of the processes that made `lines`; all of these processes are present from
+    // the start. A process that has died since is detected like any other dead member. A call of an Rpc that this
+    // program does not serve yet waits for up to 5 s. If the same nodes start again with other lines, they form another
+    // group.
     //
     // If lines[self] differs from line(), this process was started again after the exchange: it looks for the others
     // and takes the next incarnation of its rank, as in Group::start().

@@ -220,11 +220,12 @@ class CINNABAR_API Group {
         return detail::reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
     }
 
-    // Each member gives to every other member the region that `give` lists under that member's rank, and receives what
-    // that member gives to it into the region in `take`. Receivers request the bytes, from a few members at a time, so
-    // nobody is flooded. A member is counted when its bytes have arrived; it is a failure if it did not take part,
-    // died, or has a region of another size (invalid_argument). The call ends when the other members have received
-    // their bytes as well, or have evidently given up. unsupported: a region in `take` is a file or device memory.
+    // Each member gives to every other member the region that `give` lists under that member's rank, and receives the
+    // bytes that this other member gives into the region that `take` lists under the same rank. Receivers request the
+    // bytes, from a few members at a time, so nobody is flooded. A member is counted when its bytes have arrived, and
+    // is a failure if it did not take part, died, or has a region of another size (invalid_argument). The call ends
+    // when the other members have received their bytes as well, or have evidently given up. unsupported: a region in
+    // `take` is a file or device memory.
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {

@@ -42,13 +42,14 @@ struct GroupOptions {
     hl::QuotaOptions quota = {};
     // True: this member probes others, and answers their probes, on a side loop of its node (hl/side_loop.hpp), which
     // has a thread and connections of its own. So a handler that holds the node's loop neither delays probes nor makes
-    // this member look dead; exclude() is for a program that hangs. False, or if the node has no threads of its own: on
-    // the node's loop. Members may differ in this option.
+    // this member look dead; exclude() is for a program that hangs. False, or the node has no threads of its own: it
+    // does so on the node's loop. Members may differ in this option.
     bool own_loop = true;
-    // The maximum number of connections that failure detection keeps. In a group of at most half as many members plus
-    // one, this process keeps all of them. In a larger group, it keeps a fifth of this number, to the members that it
-    // probed last, and about as many members keep one to it; a probe of another member takes a new connection. A
-    // connection that is also used for something else is not closed. Connections for the program's calls do not count.
+    // The maximum number of connections that failure detection keeps. If the group has at most half as many members
+    // plus one, this process stays connected to all members. If the group is larger, this process keeps a fifth of this
+    // number, to the members that it probed last, and about as many members keep a connection to it; a probe of another
+    // member takes a new connection. A connection that is also used for something else is not closed. Connections for
+    // the program's calls do not count.
     std::uint32_t probe_connections_max = 64;
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
     // True: join() and follow() try the seeds in the given order, each for at most an equal share of what is left of

@@ -18,8 +18,8 @@ struct Placed {
 };
 
 // Returns the tree of a call with `bytes` bytes of arguments by a caller that is not a member: each present member
-// once, after the member that calls it. If a member makes the call, it is not in the tree itself, so the tree looks
-// slightly different.
+// once, after the member that calls it. If a member makes the call, that member is not in the tree itself, so the tree
+// looks slightly different.
 [[nodiscard]] CINNABAR_API std::vector<Placed> layout_of(const View& view, Tree tree = Tree::automatic,
                                                          unsigned fanout = 0, std::size_t bytes = 0);
 

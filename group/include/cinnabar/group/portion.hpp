@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Portion: this member's part of the memory that a bulk call moves. The call's handler gets it as an argument.
+// Portion: this member's part of the memory that a bulk call moves. The handler of the call gets the Portion as an
+// argument.
 //
 //     group.serve_bulk(load, [&](const Step& step, Portion portion) -> Task<Result<void>> {
 //         co_return co_await portion.receive(weights);
 //     });
 //
-// A cheap handle for one task. Its bytes can be transferred once, while the handler runs; this side's memory must live
-// until receive() or send() has returned.
+// A cheap handle for one task. The bytes of a Portion can be transferred once, while the handler runs; the handler's
+// memory must live until receive() or send() has returned.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -32,8 +33,8 @@ class CINNABAR_API Portion {
     // members have all bytes too, or have been given up; from then on nobody else uses the memory. Do not change the
     // memory before receive() returns. If the member above dies, another process takes over and sends the rest.
     // invalid_argument: `into` has another size. permission: the call is a gather, or the memory is read-only. busy:
-    // the portion was moved already. closed: the handler has ended. bad_checksum. timed_out, canceled: the call was;
-    // any part of the memory may have been written.
+    // the portion was moved already. closed: the handler has ended. bad_checksum. timed_out, canceled: the call timed
+    // out or was canceled; any part of the memory may have been written.
     [[nodiscard]] hl::Task<Result<void>> receive(bulk::Region into) const;
     [[nodiscard]] hl::Task<Result<void>> receive(Bytes into) const;
     // As receive(), but receives into a buffer of the node, and returns the bytes as an array of T. invalid_argument:
