@@ -34,7 +34,7 @@ hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
     return node;
 }
 
-// Answers in flight to one peer; further ones are dropped.
+// The maximum number of answers in flight to one peer; further answers are dropped.
 constexpr std::size_t answers_max = 16;
 
 // After probed_periods, a member that was probed has answered, or was found not to answer. The connection to that

@@ -90,7 +90,7 @@ class Executions {
         std::uint64_t bytes = 0;     // of these
         [[nodiscard]] std::size_t kept() const noexcept { return running + answers.size(); }
     };
-    // These require the lock.
+    // The following functions require the lock.
     [[nodiscard]] static Found found_again(const std::shared_ptr<Execution>& known);  // null: its answer was dropped
     [[nodiscard]] bool has_room(Share& share);
     [[nodiscard]] bool drop_answer(Share& share);

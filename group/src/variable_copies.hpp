@@ -120,7 +120,7 @@ class VariableCopies {
         std::uint64_t bytes = 0;
     };
     using Entries = std::map<std::string, Entry>;
-    // These require the lock. enter() returns null if there is no room.
+    // The following functions require the lock. enter() returns null if there is no room.
     [[nodiscard]] Entry* enter(const std::string& key, const na::Addr& source);
     [[nodiscard]] bool has_room(const na::Addr& source);
     [[nodiscard]] bool forget_one(const na::Addr* of);

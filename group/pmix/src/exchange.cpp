@@ -73,7 +73,7 @@ void on_fence(pmix_status_t status, void* user) noexcept {
     (*fence)->ended.notify_all();
 }
 
-// PMIx, initialized for as long as this lives. PMIx counts how often it is initialized.
+// PMIx, initialized for as long as this object lives. PMIx counts how often it is initialized.
 class Session {
   public:
     Session() = default;

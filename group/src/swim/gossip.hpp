@@ -21,7 +21,7 @@ class CINNABAR_API Gossip {
     // `described`: the claim has the profile, and has it until a later life is added. `by`: the member that suspects
     // the rank, if one does.
     void add(Rank rank, std::uint32_t incarnation, bool described, Rank by = no_rank);
-    // Tells nothing of that rank: others do.
+    // Tells nothing more of that rank, because other members tell of it.
     void drop(Rank rank);
     // Adds up to `count_max` claims, and about `bytes_max` bytes at most, to `out`. Drops a rank after `sends_max`
     // sends.

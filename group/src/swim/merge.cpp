@@ -104,7 +104,7 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
     if (same_life ? !known.present() : !is_of_later_life(claim, known)) return;
     if (source == Source::gossip && known.present()) {
-        // Treated as if all members suspected it: it has the shortest time to refute.
+        // Treated as if all members suspected this member: it has the shortest time to refute.
         if (!same_life || claim.refutation < known.refutation) return;
         return suspect(claim.rank, claim.state == State::left ? claim.rank : claim.by, ~0u, now);
     }

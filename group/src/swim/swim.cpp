@@ -50,7 +50,7 @@ Message Swim::make(Kind kind, Rank to, Rank about, std::uint32_t sequence) {
     return {self_.group, kind, self_.rank, self_.incarnation, to, about, sequence, table_.stamp(), {}, {}};
 }
 
-// If the receiver is not considered alive here, tells it so first, so that it can refute that.
+// If the receiver is not considered alive here, tells the receiver so first, so that it can refute this.
 void Swim::add_gossip(Message& message) {
     const Entry& to = table_.at(message.to);
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));

@@ -53,7 +53,8 @@ class Endpoint {
     // Must be called before sleeping on wait_fd(). False: poll() may have something to do.
     [[nodiscard]] bool may_sleep() noexcept;
 
-    // ok: `done` will be called once; again: the provider has no room, or is connecting; otherwise it failed for good.
+    // ok: `done` will be called once; again: the provider has no room, or is connecting; otherwise the operation failed
+    // for good.
     [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                             FabricOp& op) noexcept;
     // Sends bytes that the provider copies at once; no `done` runs. Requires: at most inject_bytes_max() bytes. The
@@ -74,9 +75,9 @@ class Endpoint {
     // Whether Done::source is set for messages from all addresses that were inserted.
     [[nodiscard]] bool tells_source() const noexcept { return tells_source_; }
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
-    // Operations that the provider has room for, all peers together.
+    // How many operations the provider has room for, all peers together.
     [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
-    // Receives that the provider says it has room for, messages and chunks together; some have more.
+    // How many receives the provider says it has room for, messages and chunks together; some providers have more.
     [[nodiscard]] std::size_t receives_max() const noexcept { return receives_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }

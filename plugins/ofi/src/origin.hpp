@@ -15,9 +15,9 @@ namespace cinnabar::ofi {
 
 class Origin {
   public:
-    // Operations admitted at a time; others wait.
+    // The maximum number of operations admitted at a time; further operations wait.
     static constexpr std::uint32_t admitted_max = 64;
-    // Chunks of puts that the fabric may have at a time.
+    // The maximum number of chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
     // The maximum number of gets that have ended early and still await their owner (Transfer::awaits_owner). If there
     // are more, the session ends, because the peer does not answer.

@@ -128,7 +128,7 @@ void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     own.transfer->session->cancel(own);
 }
 
-// The session that a frame names; null: it has ended or never existed, and the sender is unknown.
+// The session that a frame names; null: the session has ended or never existed, and the sender is unknown.
 Session* OfiPort::session_of(ConstBytes frame) noexcept {
     const SessionName name = receiver_of(frame);
     Session* const session = sessions_.at(name.index);

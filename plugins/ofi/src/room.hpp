@@ -17,7 +17,7 @@ class SendRoom {
     explicit SendRoom(std::size_t sends_max) noexcept : left_(static_cast<std::int64_t>(sends_max)) {}
     void take() noexcept { --left_; }
     void give() noexcept { ++left_; }
-    // Frames that one session may now have pending with the provider.
+    // How many frames one session may now have pending with the provider.
     [[nodiscard]] std::uint32_t for_session() const noexcept {
         return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left_ / 2, 1, FrameSender::unconfirmed_max));
     }

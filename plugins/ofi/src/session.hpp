@@ -57,7 +57,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool has_peer() const noexcept { return peer_ != nullptr; }
     // Whether the session has begun and is not ending.
     [[nodiscard]] bool live() const noexcept;
-    // Whether the provider has no room for it, or the peer does not read.
+    // Whether the provider has no room for this session's output, or the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
     // Handles a received frame of this session.

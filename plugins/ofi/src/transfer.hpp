@@ -35,7 +35,7 @@ struct Posted : na::PostedOp {
     Transfer* transfer = nullptr;  // set while admitted
 };
 
-// The most pieces of memory in one message of the fabric.
+// The maximum number of pieces of memory in one message of the fabric.
 inline constexpr std::size_t pieces_limit = 8;
 
 // Gathers the pieces of [offset, offset + bytes); returns how many, or 0 if there are more than `most`.

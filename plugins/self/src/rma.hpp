@@ -9,7 +9,7 @@
 
 namespace cinnabar::self_ {
 
-// The most that one post may copy.
+// The maximum number of bytes that one post may copy.
 inline constexpr std::size_t rma_bytes_max = 4 * 1024 * 1024;
 
 // Carries out a put, a get or an atomic; of a put_notify, only the put. permission, too_large: as LeaseTable::pin;

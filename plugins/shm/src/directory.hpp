@@ -86,7 +86,7 @@ class Directory {
 
   private:
     [[nodiscard]] Result<void> make() const;
-    // Both require that the folder is locked.
+    // Both functions require that the folder is locked.
     void sweep();
     [[nodiscard]] Errc take(std::string_view name, NameHolder& out) const;
 

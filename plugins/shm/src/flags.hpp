@@ -54,7 +54,7 @@ class Flags {
     static constexpr std::uint32_t count_max = groups_max * detail::flags_per_group;
     static constexpr std::size_t bytes = 8192;
     static constexpr std::uint32_t none = 0xffff'ffff;
-    // The most flags that one call of lower() lowers; the flags of the last group may exceed it.
+    // The maximum number of flags that one call of lower() lowers; the flags of the last group may exceed it.
     static constexpr unsigned lowered_max = 64;
 
     Flags() = default;

@@ -21,7 +21,7 @@
 
 namespace cinnabar::shm {
 
-// The most mappings for direct access that a session has at a time.
+// The maximum number of mappings for direct access that a session has at a time.
 inline constexpr unsigned direct_slots = 48;
 
 // The page before the records. Each cache line is written by one side only.

@@ -58,7 +58,7 @@ struct ServedRpc {
 
 enum class Mode : std::uint8_t { count, gather, reduce };
 
-// The bytes for one member, or from one.
+// The bytes for one member, or from one member.
 struct Part {
     Rank rank = no_rank;
     Encoded bytes;

@@ -48,7 +48,8 @@ class CINNABAR_API Group {
     [[nodiscard]] Rank rank() const;  // no_rank for a client
     [[nodiscard]] View view() const;
     [[nodiscard]] Events events() const;
-    // Returns when at least that many members are present. timed_out, canceled: the task was; closed.
+    // Returns when at least that many members are present. timed_out, canceled: the task timed out or was canceled;
+    // closed.
     [[nodiscard]] hl::Task<Result<void>> wait_for_members(std::size_t count) const;
     // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;

@@ -38,7 +38,8 @@ class CINNABAR_API Profile {
     ~Profile() { release(); }
 
     explicit operator bool() const noexcept { return body_ != nullptr; }
-    // Both are decoded by each call, so keep what is used often. Empty if this is. `address`: with all endpoints.
+    // Each call of address() or labels() decodes the result anew, so keep a result that is used often. Empty if this
+    // profile is empty. `address`: with all endpoints.
     [[nodiscard]] na::Addr address() const;
     [[nodiscard]] Labels labels() const;
     [[nodiscard]] bool side_loop() const noexcept;  // false if this is empty

@@ -65,7 +65,7 @@ inline Result<void> check_mpi_thread() {
     return {};
 }
 
-// While this lives, errors on the communicator are returned. By default they end the program.
+// While this object lives, errors on the communicator are returned. By default they end the program.
 class MpiErrorsReturn {
   public:
     explicit MpiErrorsReturn(MPI_Comm comm) : comm_(comm) {
