@@ -74,8 +74,8 @@ class Variable {
         if (failed != Errc::ok) return refused(failed);
         return detail::update_variable(group_.core_, key_, rpc::shape_of<T>(), sync, std::move(bytes), bounds(options));
     }
-    // Makes all members drop their copies, for use after updates with Sync::none. Returns the root's version when no
-    // member may still use the copy that it had. Errors of update(), and not_found.
+    // Makes all members drop their copies, for use after updates with Sync::none. Returns the root's version once no
+    // member may still use the copy that it had before. Errors of update(), and not_found.
     [[nodiscard]] hl::Task<Result<Version>> invalidate(const VariableOptions& options = {}) const {
         return detail::update_variable(group_.core_, key_, rpc::shape_of<T>(), Sync::eager, std::nullopt,
                                        bounds(options));
