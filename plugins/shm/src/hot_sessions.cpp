@@ -107,7 +107,7 @@ void HotSessions::heard(Session& session) noexcept {
     raise_if_missed(session);
 }
 
-// Call when a look at a hot session has found nothing. If the session then ceases to be hot, the last session in the
+// Counts a look at a hot session that has found nothing. If the session then ceases to be hot, the last session in the
 // list takes its place, and is looked at only in the next round.
 void HotSessions::miss(Session& session) noexcept {
     ++session.misses;

@@ -4,8 +4,8 @@
 // slot is closed, and removes it after its system call. To revoke a lease, the owner closes the slot and waits until no
 // pin is left.
 //
-// The board protects against mistakes, not against attacks: a process that may copy across address spaces could do so
-// without a lease.
+// The board protects against mistakes, not against attacks: a process that may copy across address spaces could access
+// the memory without a lease.
 #pragma once
 
 #include "segment.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receive slots of a port. A packet takes a slot when it arrives (friendly: unless it is a notification), and holds
-// the slot until the packet was delivered; if the receiver keeps the packet, until it is detached or released.
+// the slot until the packet was delivered; if the receiver keeps the packet, until the packet is detached or released.
 #pragma once
 
 #include "link.hpp"

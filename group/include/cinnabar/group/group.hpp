@@ -6,9 +6,9 @@
 //     Reached reached = (co_await group.broadcast(store, item)).value();
 //     Reached loaded = (co_await group.broadcast_bulk(load, step, weights)).value();
 //
-// By a Group, this process either is a member or follows the group as a client. A Group is a cheap handle. When its
-// last copy is destroyed, this process drops out without telling the others, which then have to detect that this
-// process is gone; call leave() first to tell them. Thread-safe. Must be destroyed before its node.
+// Through a Group, this process is a member, or follows the group as a client. A Group is a cheap handle. When its last
+// copy is destroyed, this process drops out without telling the others, which then have to detect that this process is
+// gone; call leave() first to tell them. Thread-safe. Must be destroyed before its node.
 // Peers are not authenticated: docs/groups.md says what a lying peer can do.
 #pragma once
 
