@@ -110,8 +110,8 @@ Rank leader_of(const CollectiveCall& call, const View& view) {
     return no_rank;
 }
 
-// A leader that died may have released only some members. A released member no longer leads, but can report the
-// release.
+// Asks `leader` for its last release under this name, and takes that release over. The leader before it has died, and
+// may have released only some members; a released member no longer leads, but can report the release.
 hl::Task<void> ask_whether_released(std::shared_ptr<Core> core, std::string name, Rank leader, CollectiveCall wanted) {
     CollectiveCall call = call_of(released_rpc, Mode::gather, name, wanted);
     call.everybody = false;
@@ -185,8 +185,8 @@ Result<void> serve_arrivals(const std::shared_ptr<Core>& core) {
     CINNABAR_TRY_VOID(core->served.add(
         detail::served_by(released_rpc, [arrivals](const std::string& name) { return arrivals->last(name); })));
     auto release = detail::served_by(release_rpc, [arrivals](const Release& told) { arrivals->release(told); });
-    // A program often ends with a barrier. If it left before the members below it are released, others would have to
-    // call those.
+    // A program often ends with a barrier. If a member left the group before the members below it were released, other
+    // members would have to release them.
     release.after_below = true;
     return core->served.add(std::move(release));
 }

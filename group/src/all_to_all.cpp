@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All-to-all. First the members agree on the participants, by an all-reduce that also exchanges the secrets from which
-// tickets are derived. Then each member requests its data from the others, a few at a time, and waits until the others
-// have received theirs.
+// tickets are derived. Then each member requests its data from the other members, from a few at a time, and waits until
+// the other members have received the data that this one gives them.
 #include "bounded.hpp"
 #include "bulk_terms.hpp"
 #include "core.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The line by which a process announces itself to the processes that start together with it (announcement.hpp): its
-// address, a space, and its claim in hexadecimal digits, encoded as in messages.
+// address, a space, and the claim about it, encoded as in messages, in hexadecimal digits.
 #pragma once
 
 #include "swim/claim.hpp"

@@ -51,15 +51,16 @@ bool is_ready(const Core& core, std::uint64_t group, rpc::RpcId rpc) {
     return core.group() != group || core.served.find(rpc) || core.now_us() >= core.serves_by();
 }
 
-// How long a call waits until is_ready(). A call with members below goes back to its caller early; the caller then
-// calls those members itself, and this process alone, so that they do not wait for a program that hangs.
+// How long a call waits until is_ready(). A call with members below waits only briefly and then goes back to its
+// caller. The caller then calls those members itself, and calls this process without them, so that the members below do
+// not wait for a program that hangs.
 Microseconds patience(const std::vector<RankRun>& below, Microseconds left) {
     return below.empty() ? longest_call : std::min(left / 8, Microseconds(1'000'000));
 }
 
 // Waits until is_ready(), but for `span` at most. A process that begins together with others may be called before it
-// knows them, and before its program serves the Rpc. One that joins may be called while it reads the view. An error
-// means that the call is over.
+// knows them, and before its program serves the Rpc. A process that joins may be called while it reads the view.
+// Returns an error if the call is over.
 hl::Task<Errc> until_ready(std::shared_ptr<Core> core, std::uint64_t group, rpc::RpcId rpc, Microseconds span) {
     const TimeUs longest = after(core->now_us(), span);
     for (;;) {
@@ -118,8 +119,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     meta.answered = examine(*core, request, *below, meta);
     meta.time = core->clock.now().bits();
     if (meta.answered != Answered::done) co_return meta;
-    // A member that was lost may continue a call, but must not begin one: the call may have ended here and been
-    // forgotten since.
+    // A repeated delivery (`again`) to a member that was lost may continue a call, but must not begin one: the call may
+    // have ended here and been forgotten since.
     const bool again = request.terms.way != Way::none && request.terms.again;
     const auto found = again ? core->executions.find(request.id, core->now_us())
                              : core->executions.find_or_begin(request.id, incoming.source(), core->now_us(),

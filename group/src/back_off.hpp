@@ -10,8 +10,9 @@
 
 namespace cinnabar::group {
 
-// Each pause is twice as long as the one before, up to `most`, and multiplied by a random factor from 0.5 to 1.5, so
-// that many members do not try at the same time. So a pause may be one and a half times `most`.
+// Pauses between attempts. Each pause is twice as long as the one before, up to `most`, and then multiplied by a random
+// factor from 0.5 to 1.5, so that many members do not try at the same time. So a pause is at most one and a half times
+// `most`.
 class BackOff {
   public:
     BackOff(Random& random, Microseconds first, Microseconds most) noexcept

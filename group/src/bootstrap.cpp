@@ -20,8 +20,9 @@ namespace {
 
 constexpr Rank size_max = 65'536;
 
-// Each member writes its line to a file, and rank 0 collects the lines into the roster. The others only look for
-// the roster, at random times and with growing intervals, so that a thousand members do not read a thousand files each.
+// Returns the lines of the roster; empty: there is no roster yet. Each member has written its line to a file. Rank 0
+// collects the lines and writes the roster; the others only look for the roster, so that a thousand members do not read
+// a thousand files each.
 Result<std::vector<std::string>> look_into(const std::string& folder, const std::string& run, Rank rank,
                                            std::vector<std::string>& known) {
     const auto size = static_cast<Rank>(known.size());

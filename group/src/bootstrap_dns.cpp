@@ -119,8 +119,9 @@ hl::Task<Result<Group>> join_by_name(hl::NodeRef node, Resolve resolve, GroupOpt
         Microseconds attempt_time = seed_time;
         Result<Group> joined = Error(Errc::bad_address);
         if (seeds) {
-            // With seeds_in_order each seed gets a share of the attempt; otherwise the next attempt begins with another
-            // seed. At least four attempts are made, since the name may have got more addresses by then.
+            // With seeds_in_order, an attempt has time for each seed, but at most a quarter of join_time, because the
+            // name may have more addresses when it is resolved for the next attempt. Otherwise each attempt begins with
+            // a random seed.
             const auto for_all = seed_time * static_cast<std::int64_t>(seeds->size());
             if (options.seeds_in_order) attempt_time = std::clamp(options.join_time / 4, seed_time, for_all);
             GroupOptions attempt = options;

@@ -21,8 +21,9 @@ using NameServer = std::optional<sockaddr_in>;  // empty: as the system is confi
 [[nodiscard]] CINNABAR_API Result<std::vector<std::string>> look_up_service(const std::string& uri,
                                                                             const NameServer& server);
 
-// Both try for GroupOptions::join_time in all, and resolve the name again for each attempt, because members that
-// started later may have been added to it. Errors of Group::join, then those of the name.
+// Join a group by the addresses of a host, or of a service. Both functions try for GroupOptions::join_time in all, and
+// resolve the name again for each attempt, because members that started later may have been added to it. Errors of
+// Group::join, then those of the name.
 [[nodiscard]] hl::Task<Result<Group>> join_by_host(hl::NodeRef node, std::string uri, GroupOptions options);
 [[nodiscard]] CINNABAR_API hl::Task<Result<Group>> join_by_service(hl::NodeRef node, std::string uri,
                                                                    GroupOptions options, NameServer server = {});

@@ -2,7 +2,7 @@
 // The files by which members find each other in a folder. All functions block.
 //
 //     member-RANK   written by that member: "cinnabar member", run, incarnation, Announcement::line(), one per line
-//     roster        written by rank 0 when all have written theirs: "cinnabar roster", run, these lines by rank
+//     roster        written by rank 0 when all have written their files: "cinnabar roster", run, their lines by rank
 //
 // A file is written under a temporary name and then renamed, so readers never see half of it. Files of another run are
 // ignored. The incarnation counts the starts of a member within a run.
@@ -35,8 +35,8 @@ struct Announced {
 [[nodiscard]] Result<std::vector<std::string>> find_roster(const std::string& folder, const std::string& run,
                                                            Rank size);
 
-// Reads the files of the members whose entry in `lines` is empty. Once none is empty, reads all files again, since
-// a member may have been restarted in between. Returns true if all members have written theirs.
+// Reads the files of the members whose entry in `lines` is empty. Once no entry is empty, reads all files again,
+// because a member may have been restarted in between. Returns true if all members have written their files.
 [[nodiscard]] Result<bool> collect(const std::string& folder, const std::string& run, std::vector<std::string>& lines);
 
 }  // namespace cinnabar::group

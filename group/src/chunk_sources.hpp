@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one. The
-// newest is used, because it is the process that took over from a dead member. A process that delivers the call once
-// more to a member that was lost is only a spare, because that process may have been lost itself. Any thread.
+// ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one such
+// process. The newest one is used, because it is the process that took over from a dead member. A process that delivers
+// the call once more to a member that was lost is only a spare, because that process may have been lost itself. Any
+// thread.
 #pragma once
 
 #include "signal.hpp"

@@ -34,11 +34,12 @@ hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
     return node;
 }
 
-// Answers in flight to one peer; further ones are dropped.
+// The maximum number of answers in flight to one peer; further answers are dropped.
 constexpr std::size_t answers_max = 16;
 
-// After probed_periods, a member that was probed has answered, or was found not to answer. Its connection is closed
-// unless something has arrived on it in the last quiet_periods, which shows that something else uses it, too.
+// After probed_periods, a member that was probed has answered, or was found not to answer. The connection to that
+// member is then closed, unless something has arrived on it in the last quiet_periods, which shows that something else
+// uses it, too.
 constexpr int probed_periods = 3;
 constexpr int quiet_periods = 2;
 
@@ -171,8 +172,9 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
     if (over) close();
 }
 
-// The answer is sent on the connection by which the message came. A peer that sends pings and does not read gets only a
-// few answers in flight; more would fill the send slots that all calls of this process share.
+// Adds a message to `posts`, with the address to send it to. An answer is sent on the connection by which the other
+// side's message came. A peer that sends pings and does not read gets only a few answers in flight, because more would
+// fill the send slots that all calls of this process share.
 void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts) {
     const bool answer = message.to == from && !source.empty();
     na::Addr to = answer ? source : na::Addr();

@@ -45,16 +45,16 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
     // --- start and end (core.cpp). begin_member: `known` is what the seed reported about the members; empty without a
-    // seed. `roster`: the number of ranks that a roster assigns; 0: there is none. `together`: all members in `known`
-    // begin at this moment, like this process, and know the same.
+    // seed. `roster`: the number of ranks that a roster assigns; 0: there is no roster. `together`: all members in
+    // `known` begin at this moment, like this process, and know the same members.
     void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster, Table known,
                       bool together = false);
     // What this process publishes about itself. Requires: the node listens, and the labels are few and short.
     [[nodiscard]] Profile profile() const;
     // A signal that is set when this process has become a member, or never will.
     const std::shared_ptr<Signal> begun = std::make_shared<Signal>();
-    // Until this time, calls of an Rpc that this process does not serve wait, because its program may not have had the
-    // time to serve it.
+    // Until when a call of an Rpc without a handler waits, because this process's program may not have served the Rpc
+    // yet.
     [[nodiscard]] TimeUs serves_by() const;
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);
@@ -83,8 +83,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
     // --- claims from other processes (knowledge.cpp)
     void learn(const std::vector<Claim>& claims, bool trusted);
-    // Takes in claims from another member after this process has joined. Does not spread those about members that were
-    // unknown here, because whoever told that member spreads them.
+    // Takes in claims that another member sends after this process has joined. Does not spread claims about members
+    // that were unknown here, because the member that first learned of them spreads them.
     void fill_in(const std::vector<Claim>& claims);
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(const ViewRequest& request) const;
@@ -100,8 +100,8 @@ class Core : public std::enable_shared_from_this<Core> {
         std::stop_token lost;  // stopped when the member is no longer present
     };
     [[nodiscard]] Route route(Rank rank);
-    // The ranks among `ranks` that this process does not know, or of which it knows only an earlier holder than
-    // `holders` names.
+    // Returns those of `ranks` that this process does not know, or of which it knows only an earlier holder than the
+    // one in `holders`.
     [[nodiscard]] std::vector<Rank> unknown_of(const std::vector<Rank>& ranks,
                                                const std::vector<HolderRun>& holders) const;
     [[nodiscard]] std::vector<Claim> claims_of(const std::vector<Rank>& ranks) const;
@@ -118,8 +118,8 @@ class Core : public std::enable_shared_from_this<Core> {
     const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
-    // Handles the time in a message from member `from` (no_rank: from an unknown sender). A time that is too far ahead
-    // is logged and reported as an event of the member.
+    // Passes the time in a message to the clock. `from`: the member that sent the message; no_rank: the sender is
+    // unknown. If the time is too far ahead, this is logged, and reported as an event of the member.
     void hear_time(std::uint64_t time, Rank from);
 
   private:
@@ -137,8 +137,8 @@ class Core : public std::enable_shared_from_this<Core> {
     };
 
     hl::Task<void> tick_loop(std::shared_ptr<Core> self);
-    // Notifies readers of changes, releases the lock, sends `out`, and wakes the tasks that wait for a change. If
-    // another process now has this one's rank, this process leaves.
+    // Notifies readers of changes, releases the lock, sends `out`, and wakes the tasks that wait for a change. If this
+    // process no longer takes part (Swim::displaced), does the same as close().
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
     void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
     void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);

@@ -4,8 +4,8 @@
 // answer that the first delivery produced.
 //
 // Running calls and kept answers share `calls_max`, and the answers have `answer_bytes_max` bytes at most; one peer may
-// have half of each. If there is no room for a call or an answer, the oldest answers are dropped. The fact that their
-// calls have run is still remembered, so that they do not run again. Any thread.
+// have half of each. If there is no room for a call or an answer, the oldest answers are dropped. The calls that they
+// belong to are still remembered, so that these do not run again. Any thread.
 #pragma once
 
 #include "chunk_sources.hpp"
@@ -56,12 +56,13 @@ class Executions {
         bool fresh = false;                    // the caller has to run it
         bool forgotten = false;                // the call has run, but its answer was dropped
     };
-    // Adds one waiting delivery. Requires: `source` is not empty; the call counts against it. `come_back`: how long
-    // this process may be lost, in addition to orphan_grace.
+    // Finds the call or begins it, and counts one more delivery that waits for it. Requires: `source` is not empty; the
+    // call counts against the share of `source`. `come_back`: how long the call goes on without a waiting delivery, in
+    // addition to orphan_grace.
     [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now,
                                       Microseconds come_back = Microseconds(0));
-    // Adds one waiting delivery to a call that has begun here. `forgotten`: the call has not begun here, or was
-    // forgotten since.
+    // Finds a call that has begun here, and counts one more delivery that waits for it. `forgotten` is set if the call
+    // has not begun here, or was forgotten since.
     [[nodiscard]] Found find(const CallId& id, TimeUs now);
     void end(Execution& execution, TreeAnswer answer, TimeUs now);
     void stop_waiting(Execution& execution, TimeUs now);
@@ -89,7 +90,7 @@ class Executions {
         std::uint64_t bytes = 0;     // of these
         [[nodiscard]] std::size_t kept() const noexcept { return running + answers.size(); }
     };
-    // These require the lock.
+    // The following functions require the lock.
     [[nodiscard]] static Found found_again(const std::shared_ptr<Execution>& known);  // null: its answer was dropped
     [[nodiscard]] bool has_room(Share& share);
     [[nodiscard]] bool drop_answer(Share& share);

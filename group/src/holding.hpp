@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holding: the memory that a call moves, at one process. The caller has all of its bytes from the start, a member has
-// those received so far. Accesses on behalf of members below are counted, so that the memory can be taken back. Any
-// thread.
+// Holding: the memory that a call moves, at one process. The caller's memory has all bytes from the start, a member's
+// memory has the bytes received so far. Accesses on behalf of members below are counted, so that the memory can be
+// taken back. Any thread.
 #pragma once
 
 #include "signal.hpp"

@@ -66,8 +66,8 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
     co_return whole;
 }
 
-// The known ranks among the first `ranks`, as a bit for each. This process's own rank counts as unknown, because the
-// asked member may have given it another incarnation.
+// Returns a bit for each of the first `ranks` ranks: whether this process knows the rank. This process's own rank
+// counts as unknown, because the asked member may have given it another incarnation.
 std::vector<std::uint64_t> known_ranks(const Core& core, std::size_t ranks) {
     std::vector<std::uint64_t> known((ranks + 63) / 64, ~std::uint64_t{0});
     const auto clear = [&known](Rank rank) { known[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); };
@@ -77,9 +77,9 @@ std::vector<std::uint64_t> known_ranks(const Core& core, std::size_t ranks) {
     return known;
 }
 
-// Learns from a member what this process lacks. Each page counts, even if a later one does not come. `ranks`: the
-// number of ranks in the roster, whose members are trusted; 0: there is no roster. Returns the stamp of that member's
-// view.
+// Gets from a member the claims that this process lacks. Takes in each page as it arrives, even if a later page does
+// not. `ranks`: the number of ranks in the roster, whose members are trusted; 0: there is no roster. Returns the stamp
+// of that member's view.
 hl::Task<Result<Stamp>> learn_from(std::shared_ptr<Core> core, na::Addr from, std::size_t ranks) {
     ViewRequest request{core->options.name, 0, known_ranks(*core, ranks != 0 ? ranks : core->ranks())};
     std::size_t claims = 0;
@@ -156,8 +156,8 @@ hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
     co_return Result<void>();
 }
 
-// The time for one attempt. If the seeds are tried in order, each gets a share of the time that is left, because the
-// first would otherwise get all of it.
+// How long one attempt may take. If the seeds are tried in order, each seed gets a share of the time that is left,
+// because the first seed would otherwise get all of it.
 Microseconds attempt_time(const Core& core, TimeUs end, std::size_t seeds_left) {
     const TimeUs now = core.now_us();
     const std::uint64_t left = end > now ? end - now : 1;
@@ -204,8 +204,9 @@ std::size_t searched_max(const Core& core, std::size_t members) noexcept {
     return keeps_all(connections, members) ? members : (probed_max(connections, members) + 3) / 4;
 }
 
-// Looks for the members of a roster until it has seen each of them, so that two parts that started separately find each
-// other. In a large group, only the connections to the members that it has asked last are kept.
+// Looks for the members of a roster until this process has seen each of them, so that two parts of the group that
+// started separately find each other. In a large group, keeps only the connections to the members that it has asked
+// last.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     Random random(core->options.seed + 3);
     const Microseconds period = core->options.swim.period;
@@ -223,8 +224,8 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
             (void)co_await trying;
             let_go(*core, asked.note(*seed, kept, period, core->now_us()));
         }
-        // The number of known members doubles with each answer, so long pauses would delay the end: they are meant for
-        // members that are not there.
+        // Long pauses are meant for members that are not there. After a member has answered, the pause is short,
+        // because the number of known members doubles with each answer.
         Microseconds pause = pauses.next();
         const bool found = core->missing_of_roster(members).size() < missing.size();
         if (found) pause = std::min(pause, Microseconds(half_period / 2 + random.below(half_period + 1)));
@@ -247,10 +248,10 @@ na::Addr some_other(Core& core, Random& random) {
     return view.find(present[at])->address();
 }
 
-// After this process has joined, asks for what it lacks. Processes that join at the same moment would otherwise learn
-// of each other by gossip, and a message carries little of it. Asks in turns the member by which this process joined,
-// which knows all others that joined by it, and a random member, until this process knows the same as the member that
-// it has asked. A process that joins alone asks once, and gets nothing.
+// After this process has joined, asks for the claims that it lacks. Otherwise processes that join at the same moment
+// would learn of each other by gossip, of which a message carries little. Asks in turns the member by which this
+// process joined and a random member, until this process knows the same as the member that it has asked. The member by
+// which this process joined knows all others that joined by it. A process that joins alone asks once, and gets nothing.
 hl::Task<void> ask_for_more(std::shared_ptr<Core> core, na::Addr seed) {
     constexpr int in_vain_max = 8;
     Random random(core->options.seed + 7);
@@ -300,8 +301,8 @@ hl::Task<void> keep_following(std::shared_ptr<Core> core, std::vector<std::strin
             auto view = co_await reading;
             if (view) core->learn(view->claims, true);
         }
-        // Pauses unless the member had something new. Then asks another member if the call failed, or if the stamps
-        // still differ although this member sent all its claims.
+        // The member had nothing new, or did not answer: pauses. Then asks another member if the call failed, or if the
+        // stamps still differ although the asked member has sent all its claims.
         const Errc slept = co_await core->node.sleep_for(Microseconds(50'000 + random.below(100'000)));
         if (slept != Errc::ok) co_return;
         if (!page || !(core->stamp() == page->stamp)) from = pick(*core, seeds, random);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lent pieces: how a member gets its portion from a source on its own host. A source that pushes chunks copies for all
 // members on one thread; members that copy by themselves use a processor each. So the member asks its source for a
-// large piece and names a secret key. The source calls the member back with that key and lends it the piece for as long
-// as this call runs, and the member pulls it. Each piece is an ordinary call of the lender, which ends it when the
-// memory is taken back (decision 138).
+// large piece and names a secret key. The source calls the member back with that key and lends the piece for as long as
+// this call runs, and the member pulls the piece. So each piece is an ordinary call of the source, which the source
+// ends when the memory is taken back (decision 138).
 #pragma once
 
 #include "holding.hpp"
@@ -63,11 +63,11 @@ class WantedPieces {
   public:
     // Returns the key, which is good for one copy.
     [[nodiscard]] std::uint64_t add(const std::shared_ptr<WantedPiece>& piece);
-    // No copy of the piece begins after that. Returns whether one has begun before; then `ended` of the piece will be
-    // set.
+    // Removes the piece, so that no copy of it begins any more. Returns whether a copy has begun before; if so,
+    // WantedPiece::ended will be set when that copy ends.
     bool remove(std::uint64_t key);
-    // Handles lent_rpc. not_found: no such key, or its copy has begun, or the memory was taken back. invalid_argument:
-    // another size.
+    // Handles lent_rpc. not_found: no piece has that key, or its copy has begun already, or the memory was taken back.
+    // invalid_argument: the lent piece has another size.
     [[nodiscard]] static hl::Task<Result<void>> answer(std::shared_ptr<WantedPieces> pieces,
                                                        hl::Request<LentPiece> incoming);
     [[nodiscard]] std::size_t size() const;
@@ -88,8 +88,9 @@ struct Lender {
     std::uint64_t total = 0;
     std::stop_token replaced;  // stopped when another process is to be asked
 };
-// ok: the piece is in place. again: it is not, and nothing writes there; the lender did not lend it. Other errors are
-// those of the task: then the memory may be written until the holding is taken back and untouched.
+// Fetches a piece from the lender. ok: the piece is in place. again: the piece is not in place, and nothing writes
+// there. Other errors are those of the task; the memory may then be written until the holding was taken back and no
+// access is left (Holding::untouched).
 [[nodiscard]] hl::Task<Errc> fetch_piece(Lender lender, std::shared_ptr<WantedPieces> pieces,
                                          std::shared_ptr<Holding> holding, std::uint64_t offset, std::uint64_t bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transfers a member's portion: requests its chunks in order, several at a time. If a source fails, requests the
-// missing chunks from the next one. From a source on this host that has all bytes, larger pieces are copied first.
+// missing chunks from the next source. If the source is on this host and has all bytes, copies larger pieces first.
 #include "portion_state.hpp"
 
 #include <cinnabar/bulk/checksum.hpp>
@@ -207,8 +207,8 @@ namespace {
 
 constexpr std::uint32_t copy_step = std::uint32_t{1} << 20;
 
-// Requests only one chunk at a time, because both ends of the transfers are in this process: the requests must leave
-// room for serving them.
+// Copies by requests for chunks, as between processes. Only one chunk is requested at a time, because both ends of the
+// transfers are in this process: the requests must leave room for serving them.
 hl::Task<Result<void>> copy_by_calls(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from,
                                      bulk::Region to) {
     asking.terms.way = Way::to_members;
@@ -228,8 +228,8 @@ hl::Task<Result<void>> copy_by_calls(Asking asking, std::shared_ptr<Offers> offe
     co_return moved;
 }
 
-// Copies from far to far memory go through ordinary memory of this process. Otherwise the loads could hold all staging
-// buffers of the process while they wait for the stores, which need staging buffers, too.
+// A copy from far memory to far memory goes through ordinary memory of this process. Otherwise the loads could hold all
+// staging buffers of the process while they wait for the stores, which need staging buffers, too.
 hl::Task<Result<void>> copy_far(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from, bulk::Region to) {
     if (!from.is_far() || !to.is_far()) {
         auto copying = copy_by_calls(std::move(asking), std::move(offers), std::move(from), std::move(to));

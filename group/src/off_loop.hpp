@@ -17,8 +17,8 @@
 
 namespace cinnabar::group {
 
-// f() returns a Result. It must own all data that it uses, since it may still run after the task has given up
-// (timed_out, canceled). overloaded: the system cannot start a thread.
+// Runs f() on a separate thread and returns its Result. f must own all data that it uses, because f() may still run
+// after the task has given up (timed_out, canceled). overloaded: the system cannot start a thread.
 template <typename F>
 hl::Task<std::invoke_result_t<F&>> off_loop(hl::NodeRef node, F f) {
     struct Run {

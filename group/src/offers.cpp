@@ -63,8 +63,8 @@ hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked
 hl::Task<Result<void>> lend(const Offer& offer, const LendRequest& asked, hl::NodeRef node, const na::Addr& to,
                             rpc::ProviderId provider) {
     if (auto sound = check_range(offer, asked.total, asked.offset, asked.bytes); !sound) co_return sound.error();
-    // The member was told whether it may ask for pieces (Terms::lends). That is checked again, since it may know this
-    // source from a later delivery, or may lie.
+    // Terms::lends has told the member whether it may ask for pieces. This is checked again, because the member may
+    // know this source from a later delivery, or may lie.
     if (offer.terms.way != Way::to_members || offer.terms.checksum || !offer.holding->can_lend())
         co_return Error(Errc::unsupported, "pieces of this memory are not lent: ask for chunks");
     const auto access = offer.holding->access(asked.offset, asked.bytes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Offers: memory that this process offers to members, each offer for one call. A member that knows the ticket of an
-// offer requests chunks and lends the memory to copy them to or from; this side does the transfers. So the member
-// decides how much is in flight, and this side accesses only memory that was lent for that chunk. A member on this host
-// may ask for larger pieces to be lent to it instead (lent_pieces.hpp). Any thread.
+// offer requests chunks. For each chunk it lends some of its memory, to or from which this process transfers the chunk.
+// So the member decides how much is in flight, and this process accesses only memory that was lent for that chunk. A
+// member on this host may instead ask for larger pieces of the offered memory to be lent to it (lent_pieces.hpp). Any
+// thread.
 #pragma once
 
 #include "holding.hpp"
@@ -48,12 +49,13 @@ struct Offer {
 
 class Offers {
   public:
-    // Handles chunk_rpc. not_found: no such ticket, or no longer. overloaded: the member has more than window_max
-    // requests in flight, or has requested more than twice the whole. invalid_argument: sizes that do not fit.
+    // Handles chunk_rpc. not_found: no offer has this ticket, or the offer has ended. overloaded: the member has more
+    // than window_max requests in flight, or has requested more than twice the bytes of the offer. invalid_argument:
+    // the sizes do not fit the offer.
     [[nodiscard]] static hl::Task<Result<ChunkAnswer>> answer(std::shared_ptr<Offers> offers,
                                                               hl::Request<ChunkRequest> incoming);
-    // Handles lend_rpc. Errors as above; unsupported: chunks of this offer have checksums, or go the other way, or its
-    // memory cannot be lent (Holding::can_lend).
+    // Handles lend_rpc. Errors as for chunk_rpc. unsupported: the chunks of this offer have checksums or come from the
+    // member, or the memory of the offer cannot be lent (Holding::can_lend).
     [[nodiscard]] static hl::Task<Result<void>> answer_lend(std::shared_ptr<Offers> offers,
                                                             hl::Request<LendRequest> incoming);
 
@@ -84,7 +86,7 @@ class Offers {
     [[nodiscard]] const std::shared_ptr<WantedPieces>& wanted() const noexcept { return wanted_; }
 
     // Serves requests for chunks and pieces, and the calls that lend pieces to this process; a second call of serve()
-    // does nothing. exists: another group of this node serves them under that provider.
+    // does nothing. exists: another group of this node serves such requests under that provider.
     [[nodiscard]] static Result<void> serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node,
                                             rpc::ProviderId provider);
     // Stops serving for good.

@@ -47,8 +47,8 @@ std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& vie
     return targets;
 }
 
-// Removes from `targets`, and returns, the members on this host that copy directly from the caller's memory. That takes
-// one copy for each, and no member waits for another one.
+// Removes from `targets`, and returns, the members on this host that copy directly from the caller's memory. Each of
+// these members then needs one copy, and none waits for another one.
 std::vector<Rank> take_near(Core& core, const detail::CollectiveCall& call, std::vector<Rank>& targets) {
     std::vector<Rank> near;
     if (!call.portion || call.tree != Tree::automatic || !call.portion->lends()) return near;

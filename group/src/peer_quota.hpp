@@ -14,8 +14,8 @@ class PeerQuota {
   public:
     PeerQuota(std::size_t total_max, std::size_t peer_max) noexcept : total_max_(total_max), peer_max_(peer_max) {}
 
-    // False: the limit of this peer or the total limit is reached. After true, keep the address alive, and call leave()
-    // when the operation has ended.
+    // Counts one more operation of the peer. False: the limit of this peer or the total limit is reached. After true,
+    // keep the address alive, and call leave() when the operation has ended.
     [[nodiscard]] bool enter(const na::Addr& peer) {
         const std::lock_guard lock(mutex_);
         const auto at = of_peers_.find(&peer.body());

@@ -19,8 +19,8 @@ struct Asking {
     bool only_source = false;                        // no other source will follow
     std::shared_ptr<WantedPieces> wanted = nullptr;  // null: asks for chunks, even if the source lends pieces
 };
-// Transfers `region` chunk by chunk, `terms.window` at a time, and notifies the source when all are done. Marks in
-// `holding`, if not null, the chunks that have arrived. Errors of Portion::receive().
+// Transfers `region` chunk by chunk, `terms.window` chunks at a time, and notifies the source when all are done. If
+// `holding` is not null, marks in it which chunks have arrived. Errors of Portion::receive().
 [[nodiscard]] hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding);
 
 class PortionState {
@@ -41,8 +41,8 @@ class PortionState {
     [[nodiscard]] bool can_offer() const { return terms().bytes == 0 || !holding_->taken_back(); }
 
     [[nodiscard]] static hl::Task<Result<void>> move(std::shared_ptr<PortionState> state, bulk::Region region, Way way);
-    // Called at a member when its handler has ended: nothing is transferred after that. Members below that still lack
-    // bytes are given up.
+    // Call at a member when its handler has ended: ends the transfers, and gives up the members below that still lack
+    // bytes.
     [[nodiscard]] static hl::Task<void> handler_ended(std::shared_ptr<PortionState> state);
     // Called at the caller when its call has ended. The region is not accessed after that.
     [[nodiscard]] static hl::Task<void> call_ended(std::shared_ptr<PortionState> state);
@@ -60,9 +60,9 @@ class PortionState {
     std::atomic<bool> begun_{false};
 };
 
-// Copies one region to another of the same size within this process; lets other tasks run in between. If one of them
-// is a file or device memory, its chunks are moved as between processes, because no loop may wait for such memory. The
-// sources of `asking` are not used.
+// Copies one region to another of the same size within this process; lets other tasks run in between. If one of the
+// regions is a file or device memory, the chunks are moved as between processes, because no loop may wait for such
+// memory. The sources of `asking` are not used.
 [[nodiscard]] hl::Task<Result<void>> copy_region(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from,
                                                  bulk::Region to);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ProbedPeers: the peers to which this process has sent messages for the group of its own accord, in the order of the
-// last message to each. Decides which of them it no longer needs: otherwise a member that probes one member after the
-// other would in the end be connected to all of them.
+// last message to each. Decides which of these peers this process no longer needs: otherwise a member that probes one
+// member after the other would in the end be connected to all of them.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -22,9 +22,10 @@ namespace cinnabar::group {
     return 2 * members <= std::size_t{connections_max} + 2;
 }
 
-// How many peers a member keeps. If it does not keep all, it keeps a fifth of connections_max, since by chance half as
-// many members again or more may dial it, and the trees of calls need some connections as well. If it keeps all, they
-// may be up to former_max more than there are members, because members may have been started again elsewhere.
+// How many peers a member keeps. If a member does not keep all peers, it keeps a fifth of connections_max, because by
+// chance half as many members again or more may dial it, and because the trees of calls need some connections as well.
+// If it keeps all peers, these may be up to former_max more than there are members, because members may have been
+// started again elsewhere.
 [[nodiscard]] constexpr std::size_t probed_max(std::uint32_t connections_max, std::size_t members) noexcept {
     constexpr std::size_t former_max = 256;
     const std::size_t all = std::min<std::size_t>(connections_max, members + former_max);
@@ -43,8 +44,8 @@ class ProbedPeers {
         peers_.push_back({to, now});
         return let_go(most, idle, now);
     }
-    // Keeps the `most` latest peers. Of the others, returns and forgets those to which the last message was sent at
-    // least `idle` ago, and the oldest ones while there are more than peers_max.
+    // Keeps the `most` latest peers. Of the other peers, returns and forgets those to which the last message was sent
+    // at least `idle` ago, and the oldest ones while there are more than peers_max.
     [[nodiscard]] std::vector<na::Addr> let_go(std::size_t most, Microseconds idle, TimeUs now) {
         std::vector<na::Addr> done;
         while (peers_.size() > most && (peers_.size() > peers_max || after(peers_.front().last_us, idle) <= now)) {

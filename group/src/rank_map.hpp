@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RankMap: values by rank, in blocks of eight ranks that follow each other. If nearly all ranks have a value, it takes
-// hardly more memory than an array; if few have one, no more than eight values for each of them. A reference to a value
-// is valid until that value is erased. Not thread-safe.
+// RankMap: values by rank, in blocks of eight ranks that follow each other. If nearly all ranks have a value, a RankMap
+// takes hardly more memory than an array; if few ranks have one, it takes at most the memory of eight values for each
+// of them. A reference to a value is valid until that value is erased. Not thread-safe.
 #pragma once
 
 #include <cinnabar/group/member.hpp>

@@ -64,8 +64,8 @@ std::optional<ServiceRecord> read_service(DnsReader& reader, std::size_t bytes) 
     return record;
 }
 
-// Chooses the record of [first, last) to try first, and moves it to the front. The chance of each is in proportion to
-// its weight; records of weight 0 have a very small chance.
+// Chooses the record of [first, last) to try first, and moves it to the front. The chance of each record is in
+// proportion to its weight; records of weight 0 have a very small chance.
 void choose_first(std::vector<ServiceRecord>::iterator first, std::vector<ServiceRecord>::iterator last,
                   Random& random) {
     std::uint64_t sum = 0;

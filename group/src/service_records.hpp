@@ -21,12 +21,12 @@ struct ServiceRecord {
     friend bool operator==(const ServiceRecord&, const ServiceRecord&) = default;
 };
 
-// Decodes the SRV records in the answer section of a DNS message, in its order, each once. A record whose host is the
-// root says that the service is not offered, and is left out. protocol: the message is malformed, is not an answer, or
-// a record has a port 0 or a host that is no host name.
+// Decodes the SRV records in the answer section of a DNS message, in the order of the message, each record once. A
+// record whose host is the root says that the service is not offered, and is left out. protocol: the message is
+// malformed, is not an answer, or a record has a port 0 or a host that is no host name.
 [[nodiscard]] CINNABAR_API Result<std::vector<ServiceRecord>> decode_services(ConstBytes message);
 
-// Orders them as clients try them: by priority, and at random by weight among equal priorities.
+// Orders the records as clients try them: by priority, and at random by weight among equal priorities.
 CINNABAR_API void order_services(std::vector<ServiceRecord>& records, Random& random);
 
 }  // namespace cinnabar::group

@@ -26,7 +26,7 @@ Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t b
 
 // Estimates the time as the number of bytes that one process sends. In a chain each process sends everything once, and
 // the last member waits for one more chunk per member before it. In a binary tree each process sends everything twice;
-// in a binomial tree the first sends it to log2(members) others.
+// in a binomial tree the first process sends everything to log2(members) others.
 Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
                      std::uint64_t chunk_bytes) {
     if (wanted != Tree::automatic) return shape_for(wanted, fanout, members, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a collective call at one member: sends it to the branches below, waits for members that may come back, takes
-// over the branches of those that are dead, adds the answers up, and runs the handler of this process.
+// over the branches of members that are dead, adds up the answers, and runs the handler of this process.
 #include "tree_run.hpp"
 
 #include "bounded.hpp"
@@ -30,8 +30,8 @@ bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
-// Whether a process failed the call because it has left the group, is ending, or has been replaced by another one. Then
-// no handler has run there: a handler's error is inside the answer, and does not fail the call.
+// Whether a process failed the call because it has left the group, is ending, or has been replaced by another one. No
+// handler has then run in that process, because a handler's error is inside the answer, and does not fail the call.
 bool takes_no_part(Errc code) noexcept {
     return code == Errc::no_such_rpc || code == Errc::not_found || code == Errc::shutting_down;
 }
@@ -136,8 +136,8 @@ bool TreeRun::runs_after_below() const {
     return served && served->after_below;
 }
 
-// Waits for the members below for at most a quarter of the time, and at most a period, so that a member that hangs does
-// not delay those above it for longer.
+// Runs the handler after the members below have ended, but waits for them for at most a quarter of the time, and at
+// most a period, so that a member that hangs does not delay the members above for longer.
 hl::Task<void> TreeRun::run_after(std::shared_ptr<Signal> below_ended, Microseconds span) {
     const TimeUs end = after(core_->now_us(), span);
     (void)co_await wait_for(core_->node, std::move(below_ended), std::min(span / 4, core_->options.swim.period));
@@ -172,7 +172,7 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
 }
 
 // If a member is cut off, connecting to it times out before the time of the call is over. Such an error becomes
-// `unreachable`, so that it is not taken for the end of that time.
+// `unreachable`, so that it is not taken for the end of the call's time.
 Result<TreeAnswer> TreeRun::told_apart(Result<TreeAnswer> answer, TimeUs end) const {
     if (answer || answer.code() != Errc::timed_out || !waits_for_lost() || core_->now_us() >= end) return answer;
     const auto ending = hl::call_ending(answer.error());
@@ -230,8 +230,8 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     co_await all;
 }
 
-// A member that this process has excluded may have begun the call: another process may have called it, and have been
-// lost as well.
+// A member that this process has excluded may have begun the call: another process may have called that member, and
+// then have been lost as well.
 bool TreeRun::may_come_back(Rank rank) const {
     if (!waits_for_lost()) return false;
     const View view = core_->view();
@@ -326,7 +326,7 @@ TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& ans
         return {};
     }
     if (answer->answered == Answered::unknown && !branch.below.empty()) {
-        // The child's view does not allow it to call the members below it. It still runs its own handler if it is
+        // The child does not know all members below it, so it cannot call them. It still runs its own handler if it is
         // called alone.
         std::vector<Branch> open = branches_of(branch.below, shape());
         open.push_back({branch.child, {}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TreeRun: one process's part of a collective call: it runs the handler, calls the members below it in the tree, and
-// takes over the subtree of one that dies.
+// takes over the subtree of a member that dies.
 #pragma once
 
 #include "core.hpp"
@@ -16,8 +16,9 @@ namespace cinnabar::group {
 // The part of one member, or of the caller. Lives until all its deliveries have ended.
 class TreeRun {
   public:
-    // `portion`: the memory that the call moves; null if none. `caller` makes the calls to the members below. `source`:
-    // who delivered the call. `gone`: the code for a member that no longer takes part in the group and ran nothing.
+    // `portion`: the memory that the call moves; null: the call moves none. `caller` makes the calls to the members
+    // below. `source`: the process that delivered the call. `gone`: the code for a member that no longer takes part in
+    // the group and ran nothing.
     TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine,
             std::shared_ptr<PortionState> portion, hl::Caller caller, na::Addr source = {}, Errc gone = Errc::peer_lost)
         : core_(std::move(core)),
@@ -49,8 +50,8 @@ class TreeRun {
     [[nodiscard]] bool may_come_back(Rank rank) const;
     // Whether a call that failed with `code` may have lost its member only for a moment.
     [[nodiscard]] bool may_come_back(Errc code, const Core::Route& route, bool stopped) const noexcept;
-    // Calls a lost member again until it answers. The call is for this member alone: this process calls the members
-    // below it.
+    // Calls a lost member again until it answers, or until its time is over. The call is for that member alone: this
+    // process calls the members below it.
     [[nodiscard]] hl::Task<void> await_return(Branch branch, TreeRequest request, Offers::Kept offer);
     // Counts the called member of a branch, and none of those below it.
     void take_alone(const Branch& branch, const TreeAnswer& answer);
@@ -98,8 +99,8 @@ class TreeRun {
     TreeAnswer sum_;
 };
 
-// As detail::collect(), for the members of the view `as_of`: a rank that was given to another process since then is a
-// failure. Unset: the view at the moment when the call begins.
+// As detail::collect(), for the members of the view `as_of`: a rank that was given to another process since that view
+// is a failure. Unset: the view at the moment when the call begins.
 [[nodiscard]] hl::Task<Result<detail::Collected>> collect_as_of(std::shared_ptr<Core> core, detail::CollectiveCall call,
                                                                 std::optional<View> as_of);
 

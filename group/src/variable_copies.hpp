@@ -86,15 +86,15 @@ class VariableCopies {
     [[nodiscard]] Copy ruled(const std::string& key, const Here& here) const;
     // True: the caller must notify the others. False: another task is doing it.
     [[nodiscard]] bool begin_spreading(const std::string& key);
-    // `told`: the version that the others now know; Version{}: the caller gives up. False: there is a newer version to
-    // spread.
+    // Ends what begin_spreading() began. `told`: the version that the others now know; Version{}: the caller gives up.
+    // False: there is a newer version, which the caller must spread first.
     [[nodiscard]] bool end_spreading(const std::string& key, const Version& told);
 
     // --- received from others
     // Stores a received value, or (without bytes) stops using copies of this version and older ones.
     void hear(const std::string& key, const Copy& copy, const na::Addr& source, const Here& here);
-    // Another member is about to rule the key, so this one no longer does. Returns its copy. again: in this process's
-    // view that member is not the root.
+    // Stops ruling the key, because the member `to` is about to rule it. Returns this process's copy. again: in this
+    // process's view, `to` is not the root.
     [[nodiscard]] Result<Copy> yield(const std::string& key, Rank to, const Here& here);
     [[nodiscard]] Copy held(const std::string& key) const;
     [[nodiscard]] Version seen(const std::string& key) const;
@@ -120,7 +120,7 @@ class VariableCopies {
         std::uint64_t bytes = 0;
     };
     using Entries = std::map<std::string, Entry>;
-    // These require the lock. enter() returns null if there is no room.
+    // The following functions require the lock. enter() returns null if there is no room.
     [[nodiscard]] Entry* enter(const std::string& key, const na::Addr& source);
     [[nodiscard]] bool has_room(const na::Addr& source);
     [[nodiscard]] bool forget_one(const na::Addr* of);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Microseconds first_pause{2'000};
 constexpr Microseconds longest_pause{200'000};
-// The attempts that are made for a request of another process, which retries by itself.
+// How many attempts are made for a request of another process, which retries by itself.
 constexpr unsigned looks_max = 3;
 
 // Asks one member, and returns its answer as a copy for this process.

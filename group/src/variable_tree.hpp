@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The position of a process in the tree of a key: which member it asks for the value. Pure functions of the view.
 //
-// The root is the present member with the largest hash of key and rank, so that when a member leaves or joins, only its
-// own keys get another root.
+// The root is the present member with the largest hash of key and rank, so that when a member leaves or joins, only the
+// keys of that member get another root.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -13,8 +13,8 @@
 
 namespace cinnabar::group {
 
-// Identifies one uninterrupted period as the root. It differs if another member was the root in between, because a
-// member with a larger hash that came and went has then had another life.
+// Identifies one uninterrupted period in which a member is the root. Two Reigns of one member differ if another member
+// was the root in between: that member has a larger hash, and its life is counted in lives_above.
 struct Reign {
     Rank root = no_rank;
     std::uint32_t incarnation = 0;  // incarnation of the root; 0: there is no member

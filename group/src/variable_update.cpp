@@ -38,7 +38,7 @@ class Told {
     std::map<Rank, std::uint32_t> lives_;
 };
 
-// Notifies all members. Waits for a member that cannot be reached until it is excluded, or until it has no older copy
+// Notifies all members. Waits for a member that cannot be reached until the member is excluded, or has no older copy
 // that it may still use.
 hl::Task<Errc> tell_all(std::shared_ptr<Core> core, Tell tell) {
     const Microseconds copy_max = core->options.variables.copy_max;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RPCs of distributed variables. They are served like a program's own RPCs of the group. Each goes to one member,
-// except `tell` and `recall`, which go to all members down a tree. Any peer can send them, so keys and values are
-// checked against limits after decoding.
+// The RPCs of distributed variables. They are served like a program's own RPCs of the group. Each call goes to one
+// member, except those of `tell` and `recall`, which go to all members down a tree. Any peer can send them, so keys and
+// values are checked against limits after decoding.
 #pragma once
 
 #include <cinnabar/group/member.hpp>

@@ -16,7 +16,7 @@ namespace cinnabar::group {
 [[nodiscard]] Sent sent_from(const Copy& copy, const Version& held, TimeUs now);
 
 // Returns a usable copy of at least the version `asked.floor`. `patient`: retries until the deadline if that may help;
-// otherwise makes only one request.
+// not `patient`: makes only one request.
 [[nodiscard]] hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, VariableCopies::Asked asked, bool patient);
 // Runs a request returned by VariableCopies::find() or put().
 [[nodiscard]] Errc begin_flight(const std::shared_ptr<Core>& core, std::string key, std::shared_ptr<Flight> flight,

@@ -104,8 +104,8 @@ struct TreeRequest {
     Terms terms;
     std::vector<detail::Part> inputs;  // for a scatter, instead of `input`: for `to` and for those below
     std::uint64_t time = 0;            // of the sender's hybrid clock
-    // The processes that the caller means by `to` and the ranks below, in ascending order. A rank that is left out
-    // means its first holder.
+    // The processes that the caller means by `to` and the ranks below, in ascending order of rank. A rank that is left
+    // out means the first holder of that rank.
     std::vector<HolderRun> holders;
 };
 
@@ -115,8 +115,8 @@ enum class Answered : std::uint8_t {
     unknown,    // some members below are not known here; nothing ran
 };
 
-// A branch of the tree that a member leaves to its caller. It keeps the division that the member made, because those
-// members of the branch that already run the call have been told whom to call.
+// A branch of the tree that a member leaves to its caller. The branch keeps the division that this member made, because
+// the members of the branch that already run the call have been told whom to call.
 struct Orphan {
     Rank child = no_rank;
     std::vector<RankRun> below;

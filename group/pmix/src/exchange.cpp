@@ -73,7 +73,7 @@ void on_fence(pmix_status_t status, void* user) noexcept {
     (*fence)->ended.notify_all();
 }
 
-// PMIx, initialized for as long as this lives. PMIx counts how often it is initialized.
+// PMIx, initialized for as long as this object lives. PMIx counts how often it is initialized.
 class Session {
   public:
     Session() = default;
@@ -118,9 +118,9 @@ class Session {
         return {};
     }
 
-    // Waits until all processes of the job have called this. If a process finalizes PMIx after an earlier exchange when
-    // others have begun this one already, the server counts it as one that left, and the fence ends with a partial
-    // success; so the fence is repeated.
+    // Waits until all processes of the job have called fence(). A process may finalize PMIx after an earlier exchange
+    // when others have begun this one already; the server then counts that process as gone, and ends the fence with a
+    // partial success. So the fence is repeated.
     Result<void> fence(Clock::time_point end) const {
         for (;;) {
             const pmix_status_t status = fence_once(end);
@@ -129,8 +129,8 @@ class Session {
         }
     }
 
-    // Begins a fence and returns its PMIx status. The server is told to end the fence at `end`; if it does not, this
-    // side gives up a second later.
+    // Begins a fence and returns its PMIx status. The server is told to end the fence at `end`; if the server does not,
+    // this side gives up a second later.
     pmix_status_t fence_once(Clock::time_point end) const {
         const pmix_proc_t everybody = process(PMIX_RANK_WILDCARD);
         const std::array<pmix_info_t, 2> wanted{flag_of(PMIX_COLLECT_DATA), limit_of(end)};

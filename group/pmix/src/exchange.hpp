@@ -9,8 +9,8 @@
 
 namespace cinnabar::group {
 
-// Puts `address` under a key that contains `group`, waits for all processes of the job, and gets what they have put
-// under that key. Blocks. Errors of exchange_by_pmix().
+// Puts `address` under a key that contains `group`, waits for all processes of the job, and gets the addresses that
+// they have put under that key. Blocks. Errors of exchange_by_pmix().
 [[nodiscard]] CINNABAR_API Result<PmixJob> exchange_addresses(const std::string& group, const std::string& address,
                                                               std::chrono::seconds limit);
 

@@ -21,8 +21,8 @@ inline constexpr std::uint32_t incarnation_max = 1u << 31;
     return incarnation != 0 && incarnation <= incarnation_max;
 }
 
-// If ranks are given again (SwimOptions::reuse_ranks_after), each process that holds a rank in turn has this many
-// incarnations of it. A process that has used up its incarnations gives up the rank.
+// How many incarnations of a rank each of its holders has, if ranks are given again (SwimOptions::reuse_ranks_after). A
+// process that has used up its incarnations gives up the rank.
 inline constexpr std::uint32_t lives_per_holder = 64;
 
 // The number of the process that holds a rank in that incarnation; 0: the first.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides that a member is gone: one that was suspected for too long has died, or has left if others said so. Also
-// excludes a member at the request of this member's program.
+// Decides that a member is gone: a member that was suspected for too long has died, or, if others said so, has left.
+// Also excludes a member at the request of this member's program.
 #include "swim/swim.hpp"
 
 #include <vector>

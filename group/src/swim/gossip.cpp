@@ -12,7 +12,7 @@ std::size_t bytes_of(const Claim& claim) noexcept { return 32 + claim.profile.en
 
 }  // namespace
 
-// The back of a list was added after all others in it: what moves to it comes from the front of the list before.
+// A rank is taken from the front of one list and appended to the next, so each list stays in the order of appending.
 void Gossip::append(Rank rank, Waiting& waiting) {
     if (waiting.sends >= lists_.size()) lists_.resize(std::size_t{waiting.sends} + 1);
     Ends& list = lists_[waiting.sends];
@@ -44,7 +44,7 @@ void Gossip::drop(Rank rank) {
     waiting_.erase(rank);
 }
 
-// Those to be told of next. Adds their claims to `out`.
+// Returns the ranks to be told of next. Adds their claims to `out`.
 std::vector<Rank> Gossip::choose(const Table& table, std::vector<Claim>& out, std::size_t count_max,
                                  std::size_t bytes_max) const {
     std::vector<Rank> chosen;

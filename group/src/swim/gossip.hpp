@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gossip: the ranks of which other members are to be told with other messages, each a bounded number of times, least
-// often told first. What is told of a rank is what the table knows when the message is made.
+// Gossip: the ranks about which this member tells others, in messages that it sends anyway. Each rank is told of a
+// bounded number of times; the ranks that were told of least often come first. The claim about a rank is taken from the
+// table when the message is made.
 #pragma once
 
 #include "rank_map.hpp"
@@ -16,10 +17,11 @@ namespace cinnabar::group {
 
 class CINNABAR_API Gossip {
   public:
-    // Tells of the life `incarnation` of that rank, as if nothing had been told of it yet. `described`: with the
-    // profile; it stays described until a later life is told of. `by`: the member that suspects it, if one does.
+    // Adds the life `incarnation` of the rank, or starts again to tell of it as if nothing had been told yet.
+    // `described`: the claim has the profile, and has it until a later life is added. `by`: the member that suspects
+    // the rank, if one does.
     void add(Rank rank, std::uint32_t incarnation, bool described, Rank by = no_rank);
-    // Tells nothing of that rank: others do.
+    // Tells nothing more of that rank, because other members tell of it.
     void drop(Rank rank);
     // Adds up to `count_max` claims, and about `bytes_max` bytes at most, to `out`. Drops a rank after `sends_max`
     // sends.
@@ -28,7 +30,7 @@ class CINNABAR_API Gossip {
     [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }
 
   private:
-    // Those that were told of equally often form a list, the one that was added first at its front.
+    // Ranks that were told of equally often form a list, the rank that was added first at its front.
     struct Waiting {
         Rank before = no_rank;
         Rank after = no_rank;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Applies claims to the table. Claims of others never exclude a member that is considered alive: it is suspected first,
-// and has time to refute the suspicion.
+// Applies claims to the table. Claims of others never exclude a member that is considered alive: the member is
+// suspected first, and has time to refute the suspicion.
 #include "swim/swim.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -10,15 +10,15 @@
 namespace cinnabar::group {
 namespace {
 
-// The most incarnations by which one claim advances a rank, so that a lying peer cannot use up all incarnations at
-// once. If ranks are given again, it is the most holders instead: a member that was cut off may have missed the lives
-// of several.
+// The maximum number of incarnations by which one claim advances a rank, so that a lying peer cannot use up all
+// incarnations at once. If ranks are given again, this is the maximum number of holders instead, because a member that
+// was cut off may have missed the lives of several.
 constexpr std::uint32_t incarnation_step_max = 1024;
 constexpr Rank gap_max = 1024;  // ranks are assigned in order
 
 // Whether the claim is about a later life of the rank than the known one: a higher incarnation, or the same incarnation
-// and a higher process number, which decides between two processes that began the same incarnation at once. The rank of
-// a member that is present here does not go to another process, unless that process has the same address, which shows
+// and a higher process number, which decides between two processes that began the same incarnation at once. If the
+// known member is present, a claim about another process counts only if that process has the same address, which shows
 // that the earlier process is gone.
 bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     const bool later = claim.incarnation > known.incarnation ||
@@ -53,8 +53,9 @@ bool Swim::plausible(const Claim& claim, Source source) const noexcept {
 void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (!plausible(claim, source)) return;
     if (claim.rank == self_.rank) return about_self(claim, now);
-    // The holder of the rank that is known here has left, or was cut off. It gets the shortest time to refute that,
-    // because an answer that another member gets under the same rank says nothing about this holder.
+    // Another process has been given the rank of a member that is present here, so that member has left, or was cut
+    // off. That member gets the shortest time to refute this, because an answer of the new holder says nothing about
+    // the member.
     if (gone_.gives_again() && is_of_later_holder(claim, table_.at(claim.rank)))
         return suspect(claim.rank, claim.by == claim.rank ? no_rank : claim.by, ~0u, now);  // not this one's own leave
     const Stamp before = table_.stamp();
@@ -103,7 +104,7 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
     if (same_life ? !known.present() : !is_of_later_life(claim, known)) return;
     if (source == Source::gossip && known.present()) {
-        // Treated as if all members suspected it: it has the shortest time to refute.
+        // Treated as if all members suspected this member: it has the shortest time to refute.
         if (!same_life || claim.refutation < known.refutation) return;
         return suspect(claim.rank, claim.state == State::left ? claim.rank : claim.by, ~0u, now);
     }
@@ -149,9 +150,9 @@ void Swim::about_self(const Claim& claim, TimeUs now) {
     if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
 }
 
-// Takes the incarnation after `incarnation`; after incarnation_max there is none. Where ranks are given again, does not
-// take an incarnation that belongs to a later holder: this process was then gone for so long that its rank was given
-// away.
+// Takes the incarnation after `incarnation`. Gives up the rank if there is no further incarnation (incarnation_max), or
+// if ranks are given again and the next incarnation belongs to a later holder: this process was then gone for so long
+// that its rank was given away.
 void Swim::outbid(std::uint32_t incarnation) {
     const bool given_away =
         gone_.gives_again() && !self_.owns_rank && holder_of(incarnation + 1) != holder_of(self_.incarnation);

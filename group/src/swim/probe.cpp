@@ -27,9 +27,9 @@ void Swim::ask_others(Outbox& out) {
     probe_.nacks_wanted = static_cast<unsigned>(helpers.size());
 }
 
-// A failed probe also counts against this member's own health, once for each missing nack: every member that it asked
-// to ping the target should have sent one if it got no answer either. If it asked nobody although there are others, the
-// probe counts once.
+// Ends the probe; suspects the member if it has not answered. A failed probe also counts against this member's own
+// health, once for each missing nack: a member that was asked to ping the target sends a nack if it gets no answer
+// either. If nobody was asked although there are others, the probe counts once.
 void Swim::end_probe(TimeUs now) {
     if (probe_.target == no_rank) return;
     if (probe_.answered) return health_.improve();

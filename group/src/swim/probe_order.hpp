@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ProbeOrder: walks the ranks below `end` in random order, each once, then in another order. It stores no list, so its
-// size does not depend on the number of members.
+// ProbeOrder: visits each rank below `end` once, in random order, and then again in another order. It stores no list,
+// so its size does not depend on the number of members.
 #pragma once
 
 #include "swim/claim.hpp"

@@ -23,8 +23,8 @@ Rank ProbeTargets::next(const Table& table, Random& random) {
     return no_rank;
 }
 
-// A few random attempts are enough if most ranks are present. Otherwise takes the first suitable rank after a random
-// one.
+// Returns a random member that may ping the target for this one. A few random attempts are enough if most ranks are
+// present; otherwise takes the first suitable rank after a random one.
 Rank ProbeTargets::random_helper(const Table& table, Rank target, const std::vector<Rank>& chosen,
                                  Random& random) const {
     const auto may_help = [&](Rank rank) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ProbeTargets: chooses the members to ping: first those in doubt, then all members in random order. Also chooses
+// ProbeTargets: chooses the members to ping: first the members in doubt, then all members in random order. Also chooses
 // helpers for indirect pings, and remembers the excluded members, which are pinged once in a while.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RankConflict: how long another process has claimed the rank of this member. Counts once a period, since one message
-// may have many such claims, and begins anew after a quiet time.
+// RankConflict: for how many periods in a row another process has claimed the rank of this member. Several claims in
+// one period count once, because one message may have many of them. Counting begins anew after a quiet time.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -11,8 +11,8 @@ class RankConflict {
   public:
     static constexpr unsigned periods_max = 16;
 
-    // Adds a claim. Returns whether there were such claims in more than periods_max periods; if so, starts counting
-    // anew.
+    // Counts a claim of another process. Returns whether there were such claims in more than periods_max periods; if
+    // so, starts counting anew.
     [[nodiscard]] bool goes_on_too_long(TimeUs now, Microseconds period) noexcept {
         const auto period_us = static_cast<TimeUs>(period.count());
         if (periods_ != 0 && now < last_us_ + period_us) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RelayedPings: pings that this member has sent on behalf of others that got no answer themselves. Limited per origin,
-// so that no member can request an unlimited number.
+// RelayedPings: pings that this member has sent on behalf of other members, which got no answer themselves. Their
+// number is limited for each of those members, so that none can request an unlimited number.
 #pragma once
 
 #include "swim/claim.hpp"

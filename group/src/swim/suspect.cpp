@@ -9,9 +9,9 @@
 
 namespace cinnabar::group {
 
-// What others say about a leave may be a lie, like what they say about a death, so the member has time to refute it.
-// The claim about a leave names the member itself as the one that suspects it, so that all who hear of the suspicion
-// know how it ends.
+// Suspects the member, or confirms the suspicion. If others say that a member has left, the member is suspected, too,
+// and has time to refute this, because the claim may be a lie, like a claim about a death. Such a suspicion names the
+// member itself as `by`, so that all who hear of the suspicion know how it ends.
 void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     Entry entry = table_.at(rank);
     if (entry.state == State::suspect) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps for each suspect since when its time runs and who has confirmed the suspicion, and computes when the time is
+// Keeps for each suspect when the suspicion began and who has confirmed it, and computes when the time to refute it is
 // over.
 #include "swim/suspicion_times.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time that each suspect has to refute the suspicion. The more members suspect it, the shorter the time
-// (Lifeguard): a single suspecting member may itself be the slow one. Whether and why a member is suspected is decided
+// How long each suspect has to refute the suspicion. The more members suspect it, the shorter the time (Lifeguard),
+// because a single suspecting member may itself be the slow one. Whether and why a member is suspected is decided
 // elsewhere. A suspicion begins in suspect.cpp. It ends in dead_members.cpp when the time is over or the program
 // excludes the member, and in merge.cpp when the member has refuted it, is known to be gone, or has begun a later life;
 // the member that assigns ranks learns of a later life first (Swim::accept).
@@ -32,8 +32,8 @@ class CINNABAR_API SuspicionTimes {
     bool confirm(Rank rank, Rank by);
     // Sets the shortest time, as if all had confirmed.
     void hasten(Rank rank);
-    // Notes that others say that the suspect has left: when its time is over, it counts as left, not as dead. True if
-    // nobody had said so before.
+    // Notes that others say that the suspect has left: when its time is over, the suspect counts as left, not as dead.
+    // Returns true if nobody had said so before.
     bool note_leave(Rank rank);
     [[nodiscard]] bool leaves(Rank rank) const;
     void end(Rank rank) { suspects_.erase(rank); }

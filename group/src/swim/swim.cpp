@@ -50,7 +50,7 @@ Message Swim::make(Kind kind, Rank to, Rank about, std::uint32_t sequence) {
     return {self_.group, kind, self_.rank, self_.incarnation, to, about, sequence, table_.stamp(), {}, {}};
 }
 
-// If the receiver is not considered alive here, tells it so first, so that it can refute that.
+// If the receiver is not considered alive here, tells the receiver so first, so that it can refute this.
 void Swim::add_gossip(Message& message) {
     const Entry& to = table_.at(message.to);
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
@@ -137,8 +137,8 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
     if (message.kind == Kind::ping || message.kind == Kind::ack) compare(message, now, out);
 }
 
-// Prefers ranks above this member's own: the lowest member assigns ranks, and a new member with a lower rank than this
-// one would have to assign them without knowing for how long others have been gone.
+// Prefers ranks above this member's own, because the member with the lowest rank assigns ranks: a new member with a
+// lower rank than this one would have to assign them without knowing for how long other ranks have been gone.
 Rank Swim::free_rank(Rank first, TimeUs now) {
     catch_up(now);  // a request to join may be the first that this process does after it was stopped
     Rank again = gone_.longest(std::max(first, self_.rank + 1), now);
@@ -147,8 +147,9 @@ Rank Swim::free_rank(Rank first, TimeUs now) {
     return table_.end() < options_.members_max ? table_.end() : no_rank;
 }
 
-// The claim is not spread, because the member that sent it got it by gossip, which spreads it anyway. If a joining
-// member spread all that it learns, new claims would wait in its gossip behind a claim about each member.
+// Takes in a claim without spreading it, because the member that sent the claim got it by gossip, which spreads it
+// anyway. If a joining member spread all that it learns, new claims would wait in its gossip behind a claim about each
+// member.
 void Swim::learn(const Claim& claim, TimeUs now) {
     const Stamp before = table_.stamp();
     merge(claim, Source::joining, now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Swim: one member's part in membership and failure detection: SWIM with suspicion, Lifeguard's local health, and
-// anti-entropy. It has no network and no clock: the caller passes in messages and the time, and sends the messages that
-// it returns. Not thread-safe.
+// anti-entropy. Swim has no network and no clock: the caller passes in messages and the time, and sends the messages
+// that Swim returns. Not thread-safe.
 #pragma once
 
 #include "swim/change_log.hpp"
@@ -58,20 +58,21 @@ class CINNABAR_API Swim {
     void hear(const Claim& claim, TimeUs now, bool spreads_new = true);
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, Profile profile, TimeUs now);
-    // Announces the departure: to all other members if these are at most leave_tells, otherwise to leave_tells_of_many
-    // chosen at random, which pass it on. All may leave at once, and most announcements need a connection of their own.
+    // Announces that this member leaves: to all other members if there are at most leave_tells, otherwise to
+    // leave_tells_of_many random ones, which pass it on. The number is limited because all members may leave at once,
+    // and most announcements need a connection of their own.
     static constexpr std::size_t leave_tells = 64;
     static constexpr std::size_t leave_tells_of_many = 8;
     void leave(TimeUs now, Outbox& out);
-    // Excludes a member that may be alive, and tells it. It comes back unless it has SwimOptions::rejoin = false; the
-    // others exclude it when it no longer answers. Requires: it is present, and not this one.
+    // Excludes a member that may be alive, and tells it. The member comes back unless it has SwimOptions::rejoin =
+    // false; the others exclude it when it no longer answers. Requires: the member is present, and is not this one.
     void exclude(Rank rank, TimeUs now, Outbox& out);
 
     [[nodiscard]] const Table& table() const noexcept { return table_; }
     [[nodiscard]] const Self& self() const noexcept { return self_; }
     [[nodiscard]] const SwimOptions& options() const noexcept { return options_; }
     [[nodiscard]] unsigned health() const noexcept { return health_.score(); }  // 0 is healthy
-    // Another process owns this rank. This one no longer takes part.
+    // Whether this member no longer takes part: another process has its rank, or it was excluded and does not rejoin.
     [[nodiscard]] bool displaced() const noexcept { return displaced_; }
     // Returns the changes since the last call.
     [[nodiscard]] std::vector<Change> take_changes() { return changes_.take(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Table: the knowledge of one process about each rank, with the stamp of its view, digests that locate differences
-// between two tables, and the latest changes. Tables that start with the same contents (in a simulation) share them.
+// between two tables, and the latest changes. Tables that start with the same contents (in a simulation) share these
+// contents.
 #pragma once
 
 #include "rank_map.hpp"
@@ -37,8 +38,8 @@ class CINNABAR_API Table {
     // Returns an unknown entry if there is none.
     [[nodiscard]] const Entry& at(Rank rank) const noexcept;
     void put(Rank rank, Entry entry);
-    // Moves this table's changes into the part that its copies share. Nobody knows the earlier views of this table, so
-    // changed_since() is empty for them.
+    // Moves this table's changes into the part that its copies share. changed_since() is then empty for the earlier
+    // views of this table, which nobody knows.
     void share();
 
     [[nodiscard]] Rank end() const noexcept { return end_; }  // largest rank plus one

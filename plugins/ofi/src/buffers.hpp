@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Send buffers for frames. Their memory is allocated in blocks and then kept. Any thread of a `many` context takes and
-// gives buffers; the rest is for the owner of the context only.
+// Send buffers for frames. Their memory is allocated in blocks and then kept. If the context is for many threads, any
+// thread may take and give buffers; all else is for the owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -36,8 +36,8 @@ struct Buffer final : FabricOp, na::Message {
     bool sealed = false;
     bool stands_in = false;              // a copy that is sent in place of a message; belongs to the sender
     std::unique_ptr<std::byte[]> block;  // in the first buffer of a block: the memory of the block
-    // Set to 2 if the op ends while the fabric still has the buffer: then the message's user and the fabric both give
-    // it back, and the second one frees it. Otherwise 0.
+    // 2 if the op ends while the fabric still has the buffer: then the message's user and the fabric both give the
+    // buffer back, and the second of them frees it. Otherwise 0.
     std::atomic<std::uint8_t> holders{0};
 
     [[nodiscard]] std::byte* frame(std::size_t head) const noexcept { return payload - head; }

@@ -103,9 +103,9 @@ void Chunks::leave_copies(ChunkList& chunks) noexcept {
     for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) leave(*chunk);
 }
 
-// Frees the place of a copy in the staging pool; its memory stays with the fabric, and is zeroed. For sealed sessions
-// only: a peer cannot open zeros as a sealed chunk, but would take them for data in an unsealed one. Registered memory
-// cannot be zeroed like this.
+// Frees the place of a copy in the staging pool. The memory of the copy stays with the fabric, and is zeroed. Only for
+// sealed sessions, because a peer cannot open zeros as a sealed chunk, but would take zeros in an unsealed chunk for
+// data. Does nothing for registered memory, which cannot be zeroed like this.
 void Chunks::leave(Chunk& chunk) noexcept {
     if (!session_.seals() || !chunk.sends || !chunk.staging || chunk.staging->memory) return;
     chunk.left = std::move(chunk.staging->bytes);

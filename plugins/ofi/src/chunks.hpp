@@ -35,13 +35,13 @@ class Chunks {
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // The time since which the fabric has completed no send of a copy in staging memory; time_never: it has no such
-    // send. `served`: considers copies for gets of the peer; otherwise copies for puts of this side.
+    // Since when the fabric has completed no send of a copy in staging memory; time_never: the fabric has no such send.
+    // `served`: for copies that are sent for gets of the peer; otherwise for copies that are sent by puts of this side.
     [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }
-    // Call when the session has ended, but the fabric does not complete the sends of its copies. Other sessions can
-    // then use their places in the staging pool.
+    // Frees the places of the copies among `chunks` in the staging pool, in a sealed session, so that other sessions
+    // can use these places. Call when the session has ended, but the fabric does not complete the sends of the copies.
     void leave_copies(ChunkList& chunks) noexcept;
     void leave_strays() noexcept { leave_copies(stray_); }
 

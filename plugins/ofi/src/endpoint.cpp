@@ -77,8 +77,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     return made;
 }
 
-// Tries again if the endpoint's name is taken: a killed process that had the same pid may have left it behind
-// (smr_create), and each try uses another name.
+// Opens and enables the endpoint. Tries again if the endpoint's name is taken, because a killed process that had the
+// same pid may have left the name behind (smr_create). Each try uses another name.
 Result<void> Endpoint::enable(fi_info& info) {
     for (unsigned tries = 0;; ++tries) {
         fid_ep* endpoint = nullptr;
@@ -155,9 +155,9 @@ unsigned Endpoint::poll(unsigned most) noexcept {
     return did;
 }
 
-// False if something was sent since the last poll: the send may have completed at once. The provider `net` then makes
-// its descriptor readable, but fi_trywait resets the descriptor without checking for completions (util_wait_fd_try,
-// xnet_cq_wait_try_func).
+// Returns false if something was sent since the last poll, because the send may have completed at once. The provider
+// `net` then makes its descriptor readable, but fi_trywait resets the descriptor without checking for completions
+// (util_wait_fd_try, xnet_cq_wait_try_func).
 bool Endpoint::may_sleep() noexcept {
     if (sent_since_poll_) return false;
     fid* const queue = &queue_->fid;
@@ -218,8 +218,8 @@ Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const Regi
 
 void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
 
-// Reads all completions first. Otherwise RxM of 1.17 reads the remaining ones while it closes, and posts their buffers
-// again to objects that it has already closed, which crashes over verbs.
+// Closes the endpoint, but reads its completions first. Otherwise RxM of 1.17 reads the remaining completions while it
+// closes, and posts their buffers again to objects that it has already closed, which crashes over verbs.
 void Endpoint::close() noexcept {
     constexpr int looks = 64;
     std::array<fi_cq_msg_entry, 32> unread;

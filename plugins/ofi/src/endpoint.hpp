@@ -41,7 +41,8 @@ class Endpoint {
     // The address for others to insert, in the provider's format.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
     // Inserts a peer's address for one session; call remove() when the session ends. Errors: as AddressBook::insert;
-    // protocol: not an address of this provider; permission: it names memory that other users can write to.
+    // protocol: `address` is not one of this provider; permission: `address` names memory that other users can write
+    // to.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
     void remove(fi_addr_t address) noexcept { addresses_->remove(address); }
 
@@ -52,11 +53,12 @@ class Endpoint {
     // Must be called before sleeping on wait_fd(). False: poll() may have something to do.
     [[nodiscard]] bool may_sleep() noexcept;
 
-    // ok: `done` will be called once; again: the provider has no room, or is connecting; otherwise it failed for good.
+    // ok: `done` will be called once; again: the provider has no room, or is connecting; otherwise the operation failed
+    // for good.
     [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                             FabricOp& op) noexcept;
-    // Copies the bytes at once; no `done` runs. Requires: at most inject_bytes_max() bytes. That is 0 for a provider
-    // that may lose a send, because only `done` would report the loss.
+    // Sends bytes that the provider copies at once; no `done` runs. Requires: at most inject_bytes_max() bytes. The
+    // limit is 0 for a provider that may lose a send, because only `done` would report the loss.
     [[nodiscard]] Errc inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept;
     [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept;
     [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
@@ -73,9 +75,9 @@ class Endpoint {
     // Whether Done::source is set for messages from all addresses that were inserted.
     [[nodiscard]] bool tells_source() const noexcept { return tells_source_; }
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
-    // Operations that the provider has room for, all peers together.
+    // How many operations the provider has room for, all peers together.
     [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
-    // Receives that the provider says it has room for, messages and chunks together; some have more.
+    // How many receives the provider says it has room for, messages and chunks together; some providers have more.
     [[nodiscard]] std::size_t receives_max() const noexcept { return receives_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }

@@ -19,8 +19,8 @@ struct Loaded {
     std::string failure;  // the loader's message; empty: loaded
 };
 
-// The symbol version must match the headers, because structures differ between versions. CMake reads it from the
-// library at build time; if that fails, the default version is used.
+// Looks up a function. The symbol version must match the headers, because structures differ between versions. CMake
+// reads the version from the library at build time; if CMake cannot, the default version is used.
 template <typename F>
 bool find(void* object, const char* name, const char* version, F& function) noexcept {
     void* const found = *version ? ::dlvsym(object, name, version) : ::dlsym(object, name);

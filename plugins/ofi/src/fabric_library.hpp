@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads libfabric when the first ofi address is opened, so programs that use other transports do not need the library.
-// The functions listed here are looked up by name; all others are called through the objects that these return.
+// The functions listed here are looked up by name; all other functions are called through the objects that these
+// return.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -13,8 +14,8 @@
 namespace cinnabar::ofi {
 
 struct FabricLibrary {
-    // Loads the library on the first call and keeps it for the life of the process. unsupported: it cannot be loaded;
-    // the subject has the loader's message. Any thread.
+    // Loads the library on the first call and keeps it for the life of the process. unsupported: the library cannot be
+    // loaded; the subject of the error has the loader's message. Any thread.
     [[nodiscard]] static Result<const FabricLibrary*> load();
 
     decltype(&::fi_getinfo) getinfo = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Revokes leases whose memory the fabric may still be sending from. No new access begins, but sends that are already
-// posted must complete. That takes milliseconds if the peer reads; if the peer has died, until the session ends. If the
-// peer is stopped, they do not complete, and the fence fails. Any thread.
+// posted must complete. If the peer reads, they complete within milliseconds; if the peer has died, at the end of the
+// session. If the peer is stopped, they do not complete, and the fence fails. Any thread.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -25,7 +25,7 @@ class Fences {
     // As Transport::is_accessed.
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
     // Whether fences are in progress, so that check() must be called repeatedly. Sequentially consistent, so that a
-    // context that is about to sleep sees it.
+    // context that is about to sleep sees a fence that has just begun.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     // For each fence that is over or has failed, calls ended(Lease::fenced); returns how many.
     template <typename F>

@@ -56,8 +56,8 @@ struct Frame {
     std::uint64_t id = 0;     // for a message: its tag
 };
 
-// {lease key, u64 offset, u64 bytes, u64 tag, u64 operand, u64 compare, u32 notify, u32 chunk}; 64 bytes after the
-// header of every transfer frame.
+// The body of a transfer frame, 64 bytes after the header: {lease key, u64 offset, u64 bytes, u64 tag, u64 operand, u64
+// compare, u32 notify, u32 chunk}.
 struct TransferBody {
     na::LeaseKey key;
     std::uint64_t offset = 0;

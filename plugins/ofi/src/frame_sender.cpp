@@ -15,8 +15,8 @@ void FrameSender::reset() noexcept {
     refused_ = false;
 }
 
-// ok: the fabric has the buffer, or was done with it at once; again: the provider has no room; overloaded: may_send()
-// is false.
+// Gives a frame to the fabric. ok: the fabric has the buffer, or was done with it at once; again: the provider has no
+// room; overloaded: may_send() is false; out_of_memory: the frame cannot be sealed.
 Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     if (!may_send()) return Errc::overloaded;
     if (session_.seals() && !seal(buffer, frame)) return Errc::out_of_memory;
@@ -77,8 +77,8 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
 }
 
 // Completes the op of a message, unless the op has ended already. Frees the buffer if the op had ended, or if the
-// buffer is a copy of the message; otherwise it belongs to the user of the message. Requires: the fabric does not have
-// the buffer.
+// buffer is a copy of the message; otherwise the buffer belongs to the user of the message. Requires: the fabric does
+// not have the buffer.
 void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     na::PostedOp* const posted = std::exchange(buffer.posted, nullptr);
     const bool stands_in = std::exchange(buffer.stands_in, false);
@@ -86,8 +86,8 @@ void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     if (!posted || stands_in) buffer.pool->give(buffer);
 }
 
-// The buffer to send the op's message from. Usually the message itself; a copy if frames are sealed, or if the fabric
-// is still sending the message for an earlier op, which has ended. Null: no buffer is left, or out of memory.
+// Returns the buffer to send the op's message from: usually the message itself; a copy if frames are sealed, or if the
+// fabric is still sending the message for an earlier op, which has ended. Null: no buffer is left, or out of memory.
 Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     auto& message = static_cast<Buffer&>(*op.message);
     const bool seals = session_.seals();
@@ -101,8 +101,8 @@ Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     return copy;
 }
 
-// False if the session has its share of frames pending and one of them will complete. If none of them has a completion,
-// a further frame may be sent: nothing else would ever report that there is room again.
+// Returns false if the session has its share of frames pending and one of these frames will complete. If none of them
+// has a completion, a further frame may be sent, because nothing else would ever report that there is room again.
 bool FrameSender::may_send() noexcept {
     refused_ = unconfirmed_ >= session_.port().send_room().for_session() && unconfirmed_ > injected_;
     return !refused_;

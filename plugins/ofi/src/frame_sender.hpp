@@ -19,12 +19,12 @@ enum class Sent : std::uint8_t {
 
 class FrameSender {
   public:
-    // Control frames that may wait to be sent. With more, the session ends, because the peer sends requests but does
-    // not read the answers.
+    // The maximum number of control frames that may wait to be sent. If more would wait, the session ends, because the
+    // peer sends requests but does not read the answers.
     static constexpr std::uint32_t controls_max = 4096;
-    // Frames that the provider may hold at a time. They are limited because some providers queue without limit, and
-    // copy injected frames. Injected frames have no completion, so at least every confirm_every-th frame is sent with
-    // one.
+    // The maximum number of a session's frames that the provider may hold at a time. The number is limited because some
+    // providers queue frames without limit, and copy injected frames. Injected frames have no completion, so at least
+    // every confirm_every-th frame is sent with a completion.
     static constexpr std::uint32_t unconfirmed_max = 128;
     static constexpr std::uint32_t confirm_every = 32;
     static_assert(unconfirmed_max >= 2 * confirm_every);

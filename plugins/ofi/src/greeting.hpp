@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The greeting that two contexts exchange on the handshake socket: the Hello, and the sender's fabric address. 312
+// The greeting that two contexts exchange on the handshake socket: the Hello, and the sender's fabric address; 312
 // bytes (docs/wire-format-ofi.md, "Greeting"). Pure. The bytes are untrusted.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts the chunks of puts and gets, sends requests to the owner of the memory, matches its answers and the completions
-// to transfers, and ends a transfer only when the fabric no longer uses its memory.
+// Posts the chunks of puts and gets, sends requests to the owner of the memory, matches the owner's answers and the
+// fabric's completions to transfers, and ends a transfer only when the fabric no longer uses the transfer's memory.
 #include "origin.hpp"
 
 #include "port.hpp"
@@ -94,8 +94,9 @@ Sent Origin::post_transfers() noexcept {
     return admitted;
 }
 
-// Only one get of the port at a time posts its chunks: two gets could each take a part of the pool, and then wait for
-// each other for ever. unconfirmed: this session has its share of the receives, and goes on when one has completed.
+// Whether a get may post its chunks now. Only one get of the port at a time posts its chunks, because two gets could
+// each take a part of the pool, and then wait for each other for ever. blocked: another get is posting. unconfirmed:
+// this session has its share of the receives, and goes on when one has completed.
 Sent Origin::may_post_get(Transfer& transfer) noexcept {
     Pools& pools = session_.port().pools();
     if (!pools.posts_get(transfer) && !pools.receive_room.admits(get_chunks_, transfer.chunks)) {
@@ -135,9 +136,9 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
     return at;
 }
 
-// The pieces of the operation's memory for a chunk at offset `at`; or one piece of staging memory, if there are more
-// pieces than the provider takes, if the provider needs staging (Endpoint::stages), or if chunks are sealed. 0: no
-// staging memory is left.
+// Finds the memory for the chunk at offset `at`, and returns the number of pieces in `out`: pieces of the operation's
+// memory, or one piece of staging memory if there are more pieces than the provider takes, if the provider needs
+// staging (Endpoint::stages), or if chunks are sealed. 0: no staging memory is left.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();
@@ -223,8 +224,8 @@ void Origin::get_data(const Frame& frame, ConstBytes data) noexcept {
     settle(*transfer);
 }
 
-// The owner has ended a get, and says how many chunks it has sent. Takes back the receives of the chunks that were not
-// sent, and waits for those that the owner claims to have sent.
+// Handles the frame by which the owner ends a get and says how many chunks it has sent. Takes back the receives of the
+// chunks that were not sent, and waits for the chunks that the owner claims to have sent.
 void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;
@@ -357,10 +358,10 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
     settle(transfer);
 }
 
-// Takes receives back from the fabric. With a provider that stages, they stay posted until the peer has answered, and
-// their data are dropped. If they were taken back, discard() would have to post receives for chunks that may already
-// have arrived, which meets an error of rxd 1.17 (rxd_progress_unexp_msg): if another message is half received at that
-// moment, rxd writes its rest to a receive that it has freed.
+// Takes the receives of a transfer back from the fabric. With a provider that stages, the receives stay posted until
+// the peer has answered, and their data are dropped. If they were taken back, discard() would have to post receives for
+// chunks that may already have arrived, which meets an error of rxd 1.17 (rxd_progress_unexp_msg): if another message
+// is half received at that moment, rxd writes the rest of that message to a receive that rxd has freed.
 void Origin::take_back(Transfer& transfer) noexcept {
     if (!transfer.awaits_owner || !session_.port().endpoint().stages()) {
         return session_.chunks().revoke(transfer.with_fabric, 0);

@@ -15,12 +15,12 @@ namespace cinnabar::ofi {
 
 class Origin {
   public:
-    // Operations admitted at a time; others wait.
+    // The maximum number of operations admitted at a time; further operations wait.
     static constexpr std::uint32_t admitted_max = 64;
-    // Chunks of puts that the fabric may have at a time.
+    // The maximum number of chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
-    // Gets that have ended early, while the peer has not yet said how many chunks it sent, or has not sent all of
-    // these. With more, the session ends, because the peer does not answer.
+    // The maximum number of gets that have ended early and still await their owner (Transfer::awaits_owner). If there
+    // are more, the session ends, because the peer does not answer.
     static constexpr std::uint32_t unanswered_max = 256;
 
     explicit Origin(Session& session) noexcept : session_(session) {}
@@ -41,8 +41,8 @@ class Origin {
     void put_chunk_given() noexcept { --put_chunks_; }
     void get_chunk_given() noexcept { --get_chunks_; }
 
-    // Ends the session: completes the admitted operations with `why`, each as soon as the fabric no longer uses its
-    // memory.
+    // Ends the session: completes the admitted operations with `why`, each as soon as the fabric no longer uses the
+    // memory of that operation.
     void end(Errc why) noexcept;
     // Ends the operations although the provider has not returned their chunks.
     void force_end() noexcept;
@@ -52,8 +52,8 @@ class Origin {
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
-    // The time since which the peer has sent nothing for a get that unanswered() counts; the earliest time if there are
-    // several gets. time_never: there are none.
+    // Since when the peer has been silent about a get that has ended early and awaits its owner; of several such gets,
+    // the earliest time. time_never: there is none.
     [[nodiscard]] TimeUs unanswered_since() const noexcept;
 
   private:

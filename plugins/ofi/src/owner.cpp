@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies received data into the
-// leased memory.
+// Queues the requests of the peer, serves gets and grants puts while chunks are free, and copies the data of puts into
+// the leased memory.
 #include "owner.hpp"
 
 #include "port.hpp"
@@ -176,8 +176,8 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
     return Sent::all;
 }
 
-// Sends directly from the leased memory, which stays pinned until the fabric has sent it. If that is not possible,
-// sends a copy, and unpins the memory before it returns.
+// Sends a chunk directly from the leased memory, which stays pinned until the fabric has sent the chunk. If that is not
+// possible, sends a copy, and unpins the memory before this function returns.
 Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;

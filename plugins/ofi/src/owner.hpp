@@ -12,9 +12,10 @@ namespace cinnabar::ofi {
 
 class Owner {
   public:
-    // Large operations that a peer may have pending. An origin that keeps to admitted_max needs fewer.
+    // The maximum number of large operations that a peer may have pending. An origin that keeps to admitted_max needs
+    // fewer.
     static constexpr std::uint32_t requests_max = 256;
-    // Chunks of the peer's operations that the fabric may have at a time.
+    // The maximum number of chunks of the peer's operations that the fabric may have at a time.
     static constexpr std::uint32_t served_max = 8;
 
     explicit Owner(Session& session) noexcept : session_(session) {}
@@ -34,7 +35,7 @@ class Owner {
     void end() noexcept;
 
     [[nodiscard]] std::uint32_t requests() const noexcept { return requests_count_; }
-    // The time since which the peer has sent none of the chunks that were granted to it; time_never: none is granted.
+    // Since when the peer has sent none of the chunks that were granted to it; time_never: no chunk is granted.
     [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
 
   private:

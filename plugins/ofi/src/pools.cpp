@@ -10,8 +10,8 @@
 namespace cinnabar::ofi {
 namespace {
 
-// Limits for all peers together: admitted operations of this side, large operations of peers, chunks of both, and
-// control frames.
+// The maximum numbers for all peers of a port together: of admitted operations of this side, of large operations of
+// peers, of chunks of both kinds of operations, and of control frames.
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
@@ -20,8 +20,8 @@ constexpr std::uint32_t controls_max = 64 * 1024;
 // How long a peer may hold chunks without sending or answering, while others wait for chunks.
 constexpr TimeUs silence_us = 5'000'000;
 
-// How many receives may be posted for chunks. If a provider claims no more receives than the messages take, the number
-// is not a real limit (`net`, `sockets`).
+// How many receives may be posted for chunks. If a provider claims no more receives than the messages take, the claimed
+// number is not a real limit (`net`, `sockets`).
 std::size_t receives_for_chunks(OfiPort& port) noexcept {
     const std::size_t all = port.endpoint().receives_max();
     const std::size_t messages = port.provider().receives;
@@ -45,8 +45,8 @@ Pools::Pools(OfiPort& port)
       staging_(ThreadUse::one, port.transport().staging()),
       served_staging_(ThreadUse::one, port.transport().staging()) {}
 
-// Ends the session that holds the most. Sessions that wait for their peer are ended first, because if a peer reads, its
-// session holds much for a moment only. False: the session `asks` would be the one to end.
+// Ends the session for which `held` returns the largest number. Sessions that wait for their peer are ended first,
+// because if a peer reads, its session holds much for a moment only. False: the session `asks` would be the one to end.
 bool Pools::end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept {
     Session* largest = nullptr;
     const auto before = [held](const Session& one, const Session& other) {

@@ -20,29 +20,30 @@ class Pools {
   public:
     explicit Pools(OfiPort& port);
 
-    // Take an object from a pool. If the pool is used up, the session that holds the most of it is ended first. Null:
+    // Takes an object from a pool. If the pool is used up, the session that holds the most of it is ended first. Null:
     // `asks` itself holds the most, or out of memory. take_transfer() also returns null until the ended session has
     // given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
-    // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
-    // chunks for the longest time without sending any, if that is longer than silence_us.
+    // Call when there is no room for a chunk of a put. Considers sessions, other than `asks`, that hold granted chunks,
+    // and ends the one whose peer has sent no chunk for the longest time, if that time is longer than silence_us.
     void end_silent_writer(const Session& asks) noexcept;
-    // Call it when there is no room for a chunk of a get. Considers sessions with ended gets whose peer has not yet
-    // said how many chunks it sent, or has not sent all of these. Ends the one, other than `asks`, whose peer has sent
-    // nothing for the longest time, if that is longer than silence_us.
+    // Call when there is no room for a chunk of a get. Considers sessions, other than `asks`, with gets that await
+    // their owner (Transfer::awaits_owner), and ends the one whose peer has been silent for the longest time, if that
+    // time is longer than silence_us.
     void end_silent_lender(const Session& asks) noexcept;
-    // Call it when there is no staging memory for a chunk. `served`: the chunk is of a peer's operation; calls
-    // end_silent_writer(), and ends the session whose peer has read nothing for the longest time of the copies that
-    // were sent for its gets. Otherwise the chunk is of this side's operation; does the same with end_silent_lender()
-    // and the copies that were sent by puts.
+    // Call when there is no staging memory for a chunk. Ends sessions, other than `asks`, that have held such memory
+    // for longer than silence_us because their peer is silent or does not read. `served`: the chunk is of a peer's
+    // operation; considers sessions with granted puts (end_silent_writer()), and those with copies that are sent for
+    // gets of their peer. Otherwise the chunk is of this side's operation; considers sessions with gets that await
+    // their owner (end_silent_lender()), and those with copies that are sent by puts.
     void end_silent_stager(const Session& asks, bool served) noexcept;
 
     // The size of memory for a chunk.
     [[nodiscard]] std::size_t staging_bytes() const noexcept;
-    // Memory for a chunk; null: none is left. `served`: for operations of peers, which have a pool of their own,
-    // because two sides that serve each other from one pool could deadlock.
+    // Takes memory for a chunk; null: none is left. `served`: the memory is for an operation of a peer. Such operations
+    // have a pool of their own, because two sides that serve each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
     static void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
     // Memory that receives, and drops, the data of chunks that nothing waits for any more; all share it.
@@ -63,7 +64,7 @@ class Pools {
 
     BufferPool controls;
     // Copies of messages that are sent sealed. A copy is taken only when its message is given to the fabric, so
-    // messages that wait to be sent have none, and each copy comes back.
+    // messages that wait to be sent have no copy, and the fabric gives each copy back.
     BufferPool sealed;
     SlotPool<Transfer> transfers;
     SlotPool<PeerRequest> requests;

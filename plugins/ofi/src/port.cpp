@@ -13,8 +13,8 @@ namespace {
 
 constexpr unsigned completions_max = 256;   // per round
 constexpr unsigned blocked_tries_max = 64;  // per round
-// The time between polls for providers that make connections, and send what they had no room for, only while they are
-// polled (wants_asking()).
+// The time between two polls of a provider that makes connections, and sends what it had no room for before, only while
+// it is polled (wants_asking()).
 constexpr TimeUs tick_us = 500;
 // For providers without a descriptor: a context polls continuously for watchful_us after the last completion, then once
 // every pause_us.
@@ -33,8 +33,8 @@ QueueWatch::QueueWatch(OfiPort& port) noexcept : port_(port), watch_(port.host()
 
 bool QueueWatch::start(int fd) noexcept { return fd < 0 || watch_.start(fd, EPOLLIN); }
 
-// Some providers leave their descriptor readable although there is nothing to do. It is then watched edge-triggered, so
-// that the context can sleep.
+// Polls the endpoint when its descriptor is readable. Some providers leave their descriptor readable although there is
+// nothing to do. Such a descriptor is then watched edge-triggered, so that the context can sleep.
 void QueueWatch::ready() noexcept {
     constexpr TimeUs patience_us = 5000;
     const TimeUs now = port_.host().now_us();
@@ -128,7 +128,7 @@ void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     own.transfer->session->cancel(own);
 }
 
-// The session that a frame names; null: it has ended or never existed, and the sender is unknown.
+// The session that a frame names; null: the session has ended or never existed, and the sender is unknown.
 Session* OfiPort::session_of(ConstBytes frame) noexcept {
     const SessionName name = receiver_of(frame);
     Session* const session = sessions_.at(name.index);
@@ -137,8 +137,9 @@ Session* OfiPort::session_of(ConstBytes frame) noexcept {
     return nullptr;
 }
 
-// A sealed frame certainly comes from the peer, so the session ends. An unsealed one may come from somebody who has
-// seen the session's name on the network, and must not be able to end the session.
+// Handles a malformed frame. A sealed frame certainly comes from the peer, so its session ends. An unsealed frame is
+// dropped, because it may come from somebody who has seen the session's name on the network, and who must not be able
+// to end the session.
 void OfiPort::malformed(Session& session) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::info, "ofi", "malformed frame: %s", session.seals() ? "its session ends" : "dropped");

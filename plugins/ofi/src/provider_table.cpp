@@ -17,8 +17,8 @@ namespace {
 // each peer counts for itself (rxm_rndv_handle_wr_done), so with several peers transfers never end or end too early;
 // the one that reads crashes in fi_close. With this limit every message of the plugin is sent eagerly, straight into
 // the buffer that was posted for it (rxm_ep_init_proto, rxm_get_dyn_rbuf). Both sides must have the same limit
-// (rxm_verify_connreq); it is read when an endpoint opens.
-// TX_SIZE: all peers share the room for sends, 2048 by default, and a few peers that do not read would use it up
+// (rxm_verify_connreq), which is read when an endpoint opens.
+// TX_SIZE: all peers share the room for sends, 2048 by default, and a few peers that do not read would use that room up
 // (rxm_get_tx_buf).
 // CM_PROGRESS_INTERVAL: by default RxM looks for new connections every 10 ms, which delays each first call (rxm(7)).
 constexpr long largest_message = 1024 * 1024 + 4096;  // a chunk, or a frame with its head
@@ -28,9 +28,9 @@ constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_TX_SIZE", "16384"},
 };
 
-// Over verbs, RxM does not receive straight into the posted buffer, and ignores EAGER_LIMIT (rxm_ep_init_proto). It
-// sends messages of up to SAR_LIMIT, 128 KiB by default, in segments; the receiver reads larger ones, by the rendezvous
-// protocol that crashes. With this limit, all are sent in segments.
+// Over verbs, RxM does not receive straight into the posted buffer, and ignores EAGER_LIMIT (rxm_ep_init_proto). RxM
+// sends messages of up to SAR_LIMIT, 128 KiB by default, in segments; the receiver reads larger messages, by the
+// rendezvous protocol that crashes. With this limit, all messages are sent in segments.
 constexpr std::array rxm_verbs_settings{
     rxm_settings[0],
     rxm_settings[1],
@@ -42,8 +42,8 @@ constexpr std::string_view by_documentation = "entered from libfabric's manual p
 
 // In the order of preference, for a scheme that means several.
 constexpr std::array table{
-    // From libfabric 1.18 on; its code is that of `net` below, in prov/tcp (NEWS.md of 1.18.0). Earlier versions of
-    // `tcp` support messages only (tcp(7)), so this entry finds nothing there.
+    // libfabric has this provider from 1.18 on, with the code of `net` below, in prov/tcp (NEWS.md of 1.18.0). Earlier
+    // versions of `tcp` support messages only (tcp(7)), so this entry finds nothing there.
     Provider{.name = "tcp",
              .scheme = "ofi+tcp",
              .standing = Standing::untested,
@@ -74,8 +74,9 @@ constexpr std::array table{
              .same_host_only = true,  // shm(7)
              .wait_fd = false,        // it has no wait object but yielding (smr_cq_open)
              .maps_names = true,      // smr_map_to_region
-             // Its locks are in memory that both sides share (smr_ep.c: peer_smr->lock). If two contexts of one process
-             // are connected and one closes first, it crashes; tests/transport/contract.cpp skips that case.
+             // The provider's locks are in memory that both sides share (smr_ep.c: peer_smr->lock). If two contexts of
+             // one process are connected and one of them closes first, the provider crashes;
+             // tests/transport/contract.cpp skips that case.
              .note =
                  "has no descriptor to sleep on, so a context with sessions polls every millisecond; must not connect "
                  "two contexts of one process, because it keeps pointers to what the other has closed; a peer that "
@@ -87,7 +88,7 @@ constexpr std::array table{
              .trusted_only = true,
              // Only the caller makes progress (rxd(7)), and packets to be retransmitted make nothing readable.
              .wait_fd = false,
-             // It gives up a send after 50 tries; on a machine that has run for less than 25 days, it never does
+             // The provider gives up a send after 50 tries, but never on a machine that has run for less than 25 days
              // (rxd_progress_pkt_list, rxd_get_timeout).
              .lingers = true,
              .chunk_bytes = 64 * 1024,

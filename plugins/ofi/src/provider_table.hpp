@@ -34,8 +34,8 @@ struct Provider {
     bool trusted_only = false;    // whoever reaches its port can end the process; "ofi" never means it
     bool wait_fd = true;          // its queue has a descriptor to sleep on
     bool own_progress = false;    // it has threads that move data; other providers move data only while polled
-    // It may never complete a send to a peer that is gone. So transfers use staging memory instead of the user's, and
-    // each send asks for a completion, because only that reports a failure.
+    // The provider may never complete a send to a peer that is gone. So transfers use staging memory instead of the
+    // user's, and each send asks for a completion, because only a completion reports a failure.
     bool lingers = false;
     bool returns_sends = false;  // gives back sends to a peer as soon as the peer is gone
     bool tells_source = false;   // reports the address of a message's sender: FI_SOURCE

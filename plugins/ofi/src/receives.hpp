@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receives that an endpoint posts for messages, each with a block to receive into. A small message is copied into a
-// block of its own size: otherwise keeping it would hold a large block. If the provider needs registered memory,
+// block of its own size: otherwise a kept message would hold a large block. If the provider needs registered memory,
 // messages are received into registered slots and always copied. Owner of the context only.
 #pragma once
 

@@ -29,8 +29,8 @@ Errc Registrar::local(const iovec& memory, Registration& out) const noexcept {
     const bool own_keys = (mode_ & FI_MR_PROV_KEY) == 0;
     fid_mr* made = nullptr;
     int failed = 0;
-    // A provider that lets the caller choose keys refuses one that is taken. So keys are random, and if one is refused,
-    // another one is tried.
+    // A provider that lets the caller choose keys refuses a key that is taken. So keys are random, and if a key is
+    // refused, another one is tried.
     for (unsigned tries = 0; tries < keys_tried_max; ++tries) {
         const std::uint64_t key = own_keys ? secret_u64() & keys_ : 0;
         failed = ::fi_mr_reg(domain_, memory.iov_base, memory.iov_len, FI_SEND | FI_RECV, 0, key, 0, &made, nullptr);

@@ -191,8 +191,8 @@ void Session::fail(Errc why) noexcept {
     if (peer_) port_->end_session(*peer_, why);
 }
 
-// The reason to end the session with. Codes that mean "connection gone" become peer_lost; before the session is open,
-// the codes of a failed dial are kept. Any other code is logged with the provider's text.
+// Returns the code with which the session is to end. Codes that mean "connection gone" become peer_lost; before the
+// session is open, the codes of a failed dial are kept. Any other code is logged with the provider's text.
 Errc Session::reason(const Done& done) const noexcept {
     switch (done.result) {
         case Errc::ok:
@@ -241,8 +241,9 @@ void Session::time_out() noexcept {
     (void)port.settle();
 }
 
-// Only the side that dialled sends a probe, and only the other side answers it. If a side accepted an answer without
-// having sent a probe, it would open a session although its frames may not reach the peer's fabric address.
+// Handles a probe, or the answer to a probe. Only the side that dialled sends a probe, and only the other side answers
+// it. If a side accepted an answer without having sent a probe, that side would open a session although its frames may
+// not reach the peer's fabric address.
 void Session::probed(const Frame& frame) noexcept {
     if ((frame.kind == FrameKind::answer) != dialled_) return fail(Errc::protocol);
     if (!dialled_) sender_.queue_control(Frame{FrameKind::answer}, {});

@@ -37,8 +37,9 @@ class Session final : public PoolSlot, public na::FdEvents {
     // Before the handshake: chooses the session's name, which goes into the greeting.
     void reserve(OfiPort& port) noexcept;
     void end_reserved() noexcept;
-    // After the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol: the peer's fabric
-    // address is invalid; overloaded: the socket cannot be watched; out_of_memory: its messages cannot be sealed.
+    // Starts the session after the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol:
+    // the peer's fabric address is invalid; overloaded: the socket cannot be watched; out_of_memory: the session's
+    // messages cannot be sealed.
     [[nodiscard]] Errc start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept;
     // Ends, with `why`, the operations that the fabric has; waiting ones stay with the peer. The session is released
     // when the fabric has returned all buffers and chunks.
@@ -56,13 +57,13 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool has_peer() const noexcept { return peer_ != nullptr; }
     // Whether the session has begun and is not ending.
     [[nodiscard]] bool live() const noexcept;
-    // Whether the provider has no room for it, or the peer does not read.
+    // Whether the provider has no room for this session's output, or the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
     // Handles a received frame of this session.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
-    // Sends a bounded amount of the output that waits. If some is left, the session is blocked, or a later completion
-    // resumes sending.
+    // Sends a bounded amount of the output that waits. If some output is left, the session is blocked, or a later
+    // completion resumes sending.
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept { origin_.cancel(posted); }
     // Ends the session and gives back at once what it holds of shared pools.
@@ -77,7 +78,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     // memory.
     [[nodiscard]] bool seal_frame(std::byte* frame, std::size_t bytes) noexcept;
     // Opens a received frame in place and returns it without the trailer. Empty: the peer has not sealed it for this
-    // session, or it arrives a second time (a replay); the session ends.
+    // session, or the frame arrives a second time (a replay); the session then ends.
     [[nodiscard]] ConstBytes open_frame(Bytes frame) noexcept;
     // As seal_frame() and open_frame(), for a chunk of `bytes`. If open_chunk() returns false, the session ends.
     [[nodiscard]] bool seal_chunk(const ChunkId& id, Staging& chunk, std::size_t bytes) noexcept;

@@ -8,8 +8,8 @@
 
 namespace cinnabar::ofi {
 
-// Checks that the memory of that name may be mapped: only this user can write to it. protocol: not the name of an
-// endpoint; unreachable: there is no such memory; permission: other users can write to it.
+// Checks that the memory of that name may be mapped: only this user can write to it. protocol: `address` is not the
+// name of an endpoint; unreachable: there is no such memory; permission: other users can write to it.
 [[nodiscard]] Errc may_map(ConstBytes address) noexcept;
 
 }  // namespace cinnabar::ofi

@@ -35,7 +35,7 @@ struct Posted : na::PostedOp {
     Transfer* transfer = nullptr;  // set while admitted
 };
 
-// The most pieces of memory in one message of the fabric.
+// The maximum number of pieces of memory in one message of the fabric.
 inline constexpr std::size_t pieces_limit = 8;
 
 // Gathers the pieces of [offset, offset + bytes); returns how many, or 0 if there are more than `most`.
@@ -95,10 +95,10 @@ struct Transfer final : PoolSlot {
     bool get = false;
     bool asked = false;     // the request was sent
     bool answered = false;  // the owner has sent get_data, get_ended or put_done
-    // A get that has ended early, while its owner has not yet sent get_ended, or not all the chunks that it claims to
-    // have sent.
+    // A get that has ended early awaits its owner while the owner has not yet sent get_ended, or has not sent all the
+    // chunks that it claims in get_ended.
     bool awaits_owner = false;
-    TimeUs awaits_since = 0;  // since when, or when the last of those chunks was received
+    TimeUs awaits_since = 0;  // since when it awaits its owner, or when the last of those chunks was received
     Errc failed = Errc::ok;
     ChunkList with_fabric;
 };

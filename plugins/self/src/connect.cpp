@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SelfPort: how connections begin and end. Each dial has a number, higher than that of any earlier dial. If two
-// contexts dial each other at once, the two dials are one connection, and either number means it. A disconnect has the
-// number of its connection, and does not end a connection that was dialled later.
+// contexts dial each other at once, the two dials are one connection, and the number of either dial means that
+// connection. A disconnect has the number of its connection, and does not end a connection that was dialled later.
 #include "port.hpp"
 
 #include <cinnabar/base/assert.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mailbox of a context: other contexts of this process put items into it, in chains, and the context takes them
 // out. Any thread may put; only the owner of the context takes. Ports connected to this one share ownership of the
-// mailbox, so it still exists if this port closes while others post.
+// mailbox, so the mailbox still exists if this port closes while other ports post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -22,8 +22,8 @@ class Mailbox;
 enum class ItemKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
 
 // A message, a notification, or a connect or disconnect. Items for connect and disconnect are allocated one by one
-// (`control`). All others come from the mailbox's pool and are its receive slots. The buffer of a slot is allocated
-// when the slot is first used, and then kept.
+// (`control`). All other items come from the mailbox's pool and are its receive slots. The buffer of a slot is
+// allocated when the slot is first used, and then kept.
 struct MailboxItem : PoolSlot,
                      WorkItem {   // the WorkItem is never run: it links the first item of each chain into the queue
     MailboxItem* rest = nullptr;  // the next item of the chain
@@ -82,8 +82,8 @@ class Mailbox {
     // Held by a thread that posts, so that the owner cannot close the mailbox meanwhile. Any thread.
     class Visit;
 
-    // Owner of the context only. Waits for visits in progress; later visits fail. Other threads may still hold
-    // references to the mailbox.
+    // Closes the mailbox: waits for visits in progress; later visits fail. Other threads may still hold references to
+    // the mailbox. Owner of the context only.
     void close() noexcept;
     void stop_accepting() noexcept { accepting_.store(false, std::memory_order_relaxed); }
     [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_relaxed); }

@@ -23,8 +23,8 @@ struct SelfOp {
 };
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
-// Lives as long as its port. A port has at most contexts_max peers of its own transport, and one for each context of
-// another transport of this process that it was asked for.
+// Lives as long as its port. A port has at most contexts_max peers of its own transport, and one peer for each context
+// of another transport of this process that the port was asked for.
 class SelfPeer final : public na::Peer {
   public:
     SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
@@ -52,15 +52,15 @@ class SelfPeers {
   public:
     SelfPeers(na::Port& port, SelfTransport& transport);
 
-    // The peer of a context of the same transport; made if it is new. Null: no such context. May throw bad_alloc, with
-    // nothing changed.
+    // Returns the peer of a context of the same transport; makes it if there is none yet. Null: the transport has no
+    // such context. May throw bad_alloc, with nothing changed.
     [[nodiscard]] SelfPeer* of(na::ContextId context) {
         SelfPeer* const known = context < own_.size() ? own_[context].get() : nullptr;
         return known ? known : make(context);
     }
-    // The peer of a context of another transport of this process; made if it is new. It is found by the name of that
-    // transport, so the same peer is returned after the transport was closed and opened again. May throw bad_alloc,
-    // with nothing changed.
+    // Returns the peer of a context of another transport of this process; makes it if there is none yet. The peer is
+    // found by the name of that transport, so the same peer is returned after the transport was closed and opened
+    // again. May throw bad_alloc, with nothing changed.
     [[nodiscard]] SelfPeer& at(const std::string& endpoint, na::ContextId context);
     // Null: the connection of the item has ended; or the item is a `connect`, and there is no memory for its peer.
     [[nodiscard]] SelfPeer* sender_of(const MailboxItem& item) noexcept;

@@ -155,7 +155,7 @@ void SelfPort::add_unsent(SelfPeer& peer, MailboxItem& item) noexcept {
     peer.unsent_last_ = &item;
 }
 
-// Posts the unsent items of a peer, or drops them if its mailbox has closed. Requires: the peer is no longer in
+// Posts the unsent items of a peer, or drops them if the peer's mailbox has closed. Requires: the peer is no longer in
 // unsent_.
 void SelfPort::hand_over(SelfPeer& peer) noexcept {
     Mailbox::Visit visit(*peer.mailbox_);

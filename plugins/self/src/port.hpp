@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The port of a context on a `self` network. The thread that posts an op carries it out at once; the op completes at
-// the next poll. If the peer is not connected yet, the op waits, and so do later ones for that peer; poll() connects,
-// and carries them out while the peer has free receive slots. Items for a peer are collected in a chain, and the next
-// flush posts the chain, so the peer's context is woken once for all of them.
+// the next poll. If the peer is not connected yet, the op waits, and so do later ops for that peer; poll() connects,
+// and carries out the waiting ops while the peer has free receive slots. Items for a peer are collected in a chain, and
+// the next flush posts the chain, so the peer's context is woken once for all of them.
 #pragma once
 
 #include "mailbox.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Session: how puts and gets begin. If this side can copy across address spaces, it carries them out itself
-// (copier.cpp); otherwise the owner of the memory does (na::RemoteAccess), and their data are sent in records.
+// (copier.cpp); otherwise the owner of the memory carries them out (na::RemoteAccess), and their data are sent in
+// records.
 #include "port.hpp"
 
 namespace cinnabar::shm {

@@ -11,8 +11,8 @@
 namespace cinnabar::shm {
 namespace {
 
-// Tries to read the word of the peer's memory that the greeting names. ptrace scopes, namespaces or security modules
-// may forbid that; only an attempt shows whether they do.
+// Whether this process may read the peer's memory: tries to read the word of that memory that the greeting names.
+// ptrace scopes, namespaces or security modules may forbid that; only an attempt shows whether they do.
 bool may_copy(const Credentials& sender, const Terms& terms) noexcept {
     if (sender.pid == 0 || terms.probe_value == 0) return false;
     std::uint64_t found = 0;
@@ -42,8 +42,8 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
         why = out.peer_flag.attach(fds.flags.get(), terms.flag);
         if (why != Errc::ok) return why;
     }
-    // A successful probe proves that the process with this id is the peer. is_there() after it proves that the process
-    // of the pidfd still lives, and so is the process that was probed.
+    // A successful probe proves that the process with this id is the peer. is_there(), called after the probe, proves
+    // that the process of the pidfd still lives. That process is therefore the one that was probed.
     out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 &&
                  out.process.open(from.credentials.pid) && may_copy(from.credentials, terms) &&
                  out.process.is_there(-1);

@@ -52,8 +52,8 @@ std::uint64_t apply(std::byte* at, const na::DirectWord& word) noexcept {
 
 }  // namespace
 
-// The access is announced in the direct slot before it is pinned. So if the peer revokes the lease, either it sees the
-// announcement before it sees the pin, or the pin is refused.
+// Pins the memory while `move` accesses it. The access is announced in the direct slot before the lease is pinned. So
+// if the peer revokes the lease, either the peer sees the announcement before it sees the pin, or the pin is refused.
 template <typename Move>
 Errc MappedMemory::pinned(std::uint64_t offset, std::uint64_t bytes, na::Access want, const Move& move) noexcept {
     while (busy_.exchange(true, std::memory_order_acquire)) (void)::sched_yield();

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::string_view lock_ending = ".lock";
 constexpr std::string_view socket_ending = ".sock";
-// Transports of one process that may be named by its process id.
+// The maximum number of transports of one process that may be named by its process id.
 constexpr unsigned own_names_max = 4096;
 
 // Where the folders are. Not in XDG_RUNTIME_DIR, because services outside of a login session have none.
@@ -51,7 +51,7 @@ std::string folder_of(const AllowedUsers& allowed) {
 // Renames a folder. Returns 0, or -1 with errno: EEXIST or ENOTEMPTY if another process made `to` first.
 int move_to_new_name(const std::string& from, const std::string& to) noexcept {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-    // EINVAL: a file system without that flag. There an empty folder is replaced, which harms nobody.
+    // EINVAL: a file system without that flag. On such a file system an empty folder is replaced, which harms nobody.
     return errno == EINVAL ? ::rename(from.c_str(), to.c_str()) : -1;
 }
 
@@ -74,7 +74,7 @@ Result<void> make_folder(const std::string& path, const AllowedUsers& allowed) {
     return cannot_make(why);
 }
 
-// Locks the folder. If it fails, returns an empty descriptor and sets errno. EWOULDBLOCK: another process did not
+// Locks the folder. If that fails, returns an empty descriptor and sets errno. EWOULDBLOCK: another process did not
 // release the lock in time; any member of the folder's group can cause that.
 UniqueFd lock_folder(const std::string& path) noexcept {
     constexpr TimeUs patience_us = 1'000'000;  // processes normally hold it for milliseconds

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder in which processes of one host find each other: it has a socket for each name. It belongs to a user or to
-// a group. Next to each socket is a file that its process keeps locked while it lives; an unlocked file shows that the
-// process has died. Any thread.
+// The folder in which processes of one host find each other: it has a socket for each name. The folder belongs to a
+// user or to a group. Next to each socket is a file that the process of the socket keeps locked while it lives; an
+// unlocked file shows that the process has died. Any thread.
 #pragma once
 
 #include "peer_fd.hpp"
@@ -25,10 +25,10 @@ struct AllowedUsers {
     std::optional<gid_t> group;  // if set, its members may use them as well
     std::string group_name;      // as written in the address
 
-    // The user of this process, or the group in "?group=NAME" of an address. bad_address: no such group. May block
-    // while the system looks up a name: call it only to open a transport.
+    // Returns the user of this process, or the group in "?group=NAME" of an address. bad_address: no such group. May
+    // block while the system looks up a name: call it only to open a transport.
     [[nodiscard]] static Result<AllowedUsers> of(const na::Uri& uri);
-    // As of(), but never blocks, for threads that drive a context. It knows groups by number, by names that of() has
+    // As of(), but never blocks, for threads that drive a context. Knows groups by number, by names that of() has
     // looked up before, and by names in /etc/group.
     [[nodiscard]] static Result<AllowedUsers> of_known(const na::Uri& uri);
 };
@@ -67,8 +67,8 @@ class Directory {
     // The path of the socket of that name.
     [[nodiscard]] std::string socket_path(std::string_view name) const;
 
-    // Identifies this folder among those of all hosts, users and boots: a hash in hex digits. Empty: the folder does
-    // not exist.
+    // Identifies this folder among the folders of all hosts, users and boots: a hash in hex digits. Empty: the folder
+    // does not exist.
     [[nodiscard]] std::string tag() const;
     // Whether a socket of that name exists that this process may open.
     [[nodiscard]] bool has(std::string_view name) const;
@@ -86,7 +86,7 @@ class Directory {
 
   private:
     [[nodiscard]] Result<void> make() const;
-    // Both require that the folder is locked.
+    // Both functions require that the folder is locked.
     void sweep();
     [[nodiscard]] Errc take(std::string_view name, NameHolder& out) const;
 

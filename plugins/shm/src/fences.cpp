@@ -2,7 +2,7 @@
 // ShmTransport: how leases are revoked that peers access by copying. revoke() first closes the lease's slot on the
 // lease board, so that no new access begins, and then waits until no pin is left. A pin lasts for one system call,
 // unless the process is stopped or killed during that call. A peer that has a pin names the slot in the header of the
-// ring that it writes; so if a pin is left that no ring names, its process has died.
+// ring that it writes; so if a pin is left on a slot that no ring names, the process that had the pin has died.
 #include "port.hpp"
 #include "transport.hpp"
 
@@ -18,11 +18,10 @@ namespace {
 
 // How long revoke() itself waits. A system call takes less than a millisecond, but its thread may be preempted.
 constexpr TimeUs patience_us = 100'000;
-// How much longer than patience_us it takes until the fence fails. The memory must then not be reused until the peer
-// continues or dies.
+// How long after patience_us the fence fails. The memory must then not be reused until the peer continues or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
-// Ended sessions of one process that are remembered, because the process may still be in a system call.
+// The maximum number of ended sessions of one process to remember, because the process may still be in a system call.
 constexpr std::ptrdiff_t lingering_per_process_max = 64;
 
 std::uint64_t holding(const RingHeader& ring) noexcept { return ring.holding.load(std::memory_order_seq_cst); }
@@ -78,8 +77,8 @@ void ShmTransport::unwatch(const RingHeader& incoming) noexcept {
     std::erase(incoming_rings_, &incoming);
 }
 
-// Remembers the incoming ring of an ended session, which says what the peer accesses: if this side ended the session,
-// the peer may still be in a system call.
+// Remembers the incoming ring of an ended session, because that ring says what the peer accesses: if this side ended
+// the session, the peer may still be in a system call.
 void ShmTransport::linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(incoming_rings_, &incoming);

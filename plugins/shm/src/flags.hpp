@@ -54,14 +54,14 @@ class Flags {
     static constexpr std::uint32_t count_max = groups_max * detail::flags_per_group;
     static constexpr std::size_t bytes = 8192;
     static constexpr std::uint32_t none = 0xffff'ffff;
-    // The most flags that one call of lower() lowers; the flags of the last group may exceed it.
+    // The maximum number of flags that one call of lower() lowers; the flags of the last group may exceed it.
     static constexpr unsigned lowered_max = 64;
 
     Flags() = default;
     Flags(const Flags&) = delete;
     Flags& operator=(const Flags&) = delete;
 
-    // Takes the lowest free flag. It may still be raised by the peer that had it before. The first call creates the
+    // Takes the lowest free flag. The peer that had the flag before may still raise it. The first call creates the
     // shared memory. none: all flags are in use, or there is no memory or descriptor left.
     [[nodiscard]] std::uint32_t take() noexcept;
     void give_back(std::uint32_t flag) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A full memory barrier. The writer uses it between writing a record and checking whether the reader sleeps; the
-// reader, between announcing that it will sleep and checking for records. If they do this at the same time, at least
+// A full memory barrier. The writer uses it between writing a record and checking whether the reader sleeps; the reader
+// uses it between announcing that it will sleep and checking for records. If both do this at the same time, at least
 // one of them sees what the other has written.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace cinnabar::shm {
 
 // ThreadSanitizer does not understand fences, and does not know that a writer and a reader in one process map the same
-// memory twice. So in its builds both sides access a shared word. Does nothing in other builds.
+// memory twice. So in builds with ThreadSanitizer, both sides access a shared word. Does nothing in other builds.
 inline void order_for_sanitizer() noexcept {
 #ifdef __SANITIZE_THREAD__
     static std::atomic<unsigned> word{0};

@@ -10,17 +10,17 @@ namespace {
 
 // Up to this number of sessions, each is looked at in every round, active or not. If there are more, they are a crowd.
 constexpr std::size_t always_hot = 8;
-// The most sessions that are looked at in every round.
+// The maximum number of sessions that are looked at in every round.
 constexpr std::size_t hot_max = 64;
-// In a crowd, a hot session ceases to be hot after more than this many looks in a row have found no record. The first
-// limit is for sessions without a flag, the second one for sessions with a flag.
+// How many looks in a row may find no record before a hot session in a crowd ceases to be hot. The first limit is for
+// sessions without a flag, the second one for sessions with a flag.
 constexpr std::uint32_t misses_max = 4096;
 constexpr std::uint32_t misses_max_flagged = 64;
 // A flagged session becomes hot if its last record came at most this many rounds ago.
 constexpr std::uint32_t dense_rounds = 16;
 // Once in this many rounds, one flagged session is looked at although its flag is not raised.
 constexpr std::uint32_t rounds_per_look = 4;
-// For this long after a record has arrived, epoll is asked only once in a while. It reports incoming connections, cold
+// How long epoll is asked only once in a while after a record has arrived. epoll reports incoming connections, cold
 // sessions and closed sockets.
 constexpr TimeUs hot_us = 200;
 
@@ -68,8 +68,8 @@ void HotSessions::cool(Session& session) noexcept {
     if (!session.missed()) forget_hot(session);
 }
 
-// Asks the peer to raise the session's flag for records that it writes from now on. Call raise_if_missed() after it,
-// for those that it wrote before. Requires: the session is not hot.
+// Asks the peer to raise the session's flag for records that it writes from now on. Call raise_if_missed() afterwards,
+// for records that the peer wrote before. Requires: the session is not hot.
 void HotSessions::flag(Session& session) noexcept {
     session.arm(Session::Bell::flag);
     flagged_.push_back(session);
@@ -77,8 +77,8 @@ void HotSessions::flag(Session& session) noexcept {
     full_barrier();
 }
 
-// Raises the flag in place of the peer, if there are records for which the peer has not raised it: it wrote them before
-// the flag was armed, or the last receive() left them in the ring.
+// Raises the flag in place of the peer, if there are records for which the peer has not raised it: the peer wrote them
+// before the flag was armed, or the last receive() left them in the ring.
 void HotSessions::raise_if_missed(Session& session) noexcept {
     if (Flagged::linked(session) && session.missed()) flags_.raise(session.flag - 1);
 }
@@ -107,8 +107,8 @@ void HotSessions::heard(Session& session) noexcept {
     raise_if_missed(session);
 }
 
-// Call when a look at a hot session has found nothing. If the session then ceases to be hot, the last one in the list
-// takes its place, and is looked at only in the next round.
+// Counts a look at a hot session that has found nothing. If the session then ceases to be hot, the last session in the
+// list takes its place, and is looked at only in the next round.
 void HotSessions::miss(Session& session) noexcept {
     ++session.misses;
     if (session.flag == 0) {
@@ -177,8 +177,9 @@ void HotSessions::arm() noexcept {
     }
 }
 
-// Flagged sessions without a record become cold. The others stay flagged and are raised here, because their peers will
-// not ring for these records. If another process lowers their flags, they are still looked at in turn.
+// Returns whether a session has a record. Flagged sessions without a record become cold. The other flagged sessions
+// stay flagged, and their flags are raised here, because their peers will not ring for these records. If another
+// process lowers those flags, the sessions are still looked at in turn.
 bool HotSessions::missed() noexcept {
     bool any = std::any_of(hot_.begin(), hot_.end(), [](const Session* session) { return session->missed(); });
     Flagged with_records;

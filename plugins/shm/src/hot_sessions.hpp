@@ -9,8 +9,9 @@
 // rounds; the others are flagged while the context is awake, and cold while it sleeps. Sessions with peers of other
 // users have no flag, so they are only hot or cold.
 //
-// Any process of this user may lower a flag that a peer has raised. So every fourth round also looks at one flagged
-// ring, each in turn, and before the context sleeps, it looks at all of them. Owner of the context only.
+// Any process of this user may lower a flag that a peer has raised. So every fourth round also looks at the ring of one
+// flagged session, each in turn, and before the context sleeps, it looks at the rings of all. Owner of the context
+// only.
 #pragma once
 
 #include "flags.hpp"

@@ -2,8 +2,8 @@
 // Closes descriptors that came from other users, in threads of its own. Another user can make close() block for any
 // time: a TCP socket may linger, a file system may ask a server of that user, and a UNIX socket closes the unread
 // descriptors in it. So threads that drive a context must not call close() on such descriptors. Each user whose
-// descriptors are to be closed has a thread, so that no user can delay those of another. One object per process. Any
-// thread. docs/limits.md.
+// descriptors are to be closed has a thread (threads_max users at a time), so that no user can delay the descriptors of
+// another. One object per process. Any thread. docs/limits.md.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>

@@ -4,8 +4,8 @@
 // slot is closed, and removes it after its system call. To revoke a lease, the owner closes the slot and waits until no
 // pin is left.
 //
-// The board protects against mistakes, not against attacks: a process that may copy across address spaces could do so
-// without a lease.
+// The board protects against mistakes, not against attacks: a process that may copy across address spaces could access
+// the memory without a lease.
 #pragma once
 
 #include "segment.hpp"
@@ -63,7 +63,7 @@ class LeaseBoard {
 
     // Puts a lease on the board, and returns its slot. no_slot: all are taken; peers then send requests to the owner.
     // `pieces`: the segments, if there are several; they must live until the slot is given back. `position`: where the
-    // memory is in a file that peers can map, if it is in one.
+    // memory is in a file that peers can map, if it is in such a file.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePosition& position) noexcept;
     // Closes the slot: no new access begins.

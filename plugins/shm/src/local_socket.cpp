@@ -157,8 +157,8 @@ bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const Own
     return sent == static_cast<ssize_t>(piece.iov_len);
 }
 
-// If the receiver has no room for a descriptor, the kernel closes it. So this peeks at the message first, which
-// duplicates its descriptors, and removes the message from the socket once it has all of them.
+// Peeks at the message first, which duplicates its descriptors, and removes the message from the socket only once all
+// of them are taken. Otherwise the kernel would close each descriptor for which the receiver has no room.
 Errc receive_greeting(int fd, Greeting& out) noexcept {
     std::array<std::byte, greeting_bytes_max + 1> bytes;
     iovec piece{bytes.data(), bytes.size()};

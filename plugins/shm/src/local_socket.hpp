@@ -22,11 +22,11 @@ struct Credentials {
     gid_t gid = 0;
 };
 
-// Creates a listening socket at that path with exactly that mode. Empty, with errno: it cannot be created, or the path
-// is taken by something else. Requires: the folder is locked.
+// Creates a listening socket at that path with exactly that mode. Empty, with errno: the socket cannot be created, or
+// the path is taken by something else. Requires: the folder is locked.
 [[nodiscard]] UniqueFd listen_at(const std::string& path, mode_t mode) noexcept;
-// refused: no process listens there; again: the listener's queue is full; permission; overloaded: this process is out
-// of descriptors.
+// Connects to the socket at that path. refused: no process listens there; again: the listener's queue is full;
+// permission; overloaded: this process is out of descriptors.
 [[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
 [[nodiscard]] Credentials credentials_of(int fd) noexcept;
 [[nodiscard]] bool is_own_user(const Credentials& peer) noexcept;
@@ -43,16 +43,16 @@ struct OwnFds {
 };
 // False: the peer is gone. `fds` may be null.
 [[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;
-// again: none has arrived; peer_lost; overloaded: this process is out of descriptors; protocol: descriptors are missing
-// or surplus; otherwise as decode_greeting(). Never calls close() on a descriptor of another user, which may block: a
-// PeerFd owns each descriptor that is taken, and the others stay in the socket.
+// Receives the greeting. again: none has arrived; peer_lost; overloaded: this process is out of descriptors; protocol:
+// descriptors are missing or surplus; otherwise as decode_greeting(). Never calls close() on a descriptor of another
+// user, which may block: a PeerFd owns each descriptor that is taken, and the others stay in the socket.
 [[nodiscard]] Errc receive_greeting(int fd, Greeting& out) noexcept;
 
 // Wakes a sleeping peer. Never blocks: if the socket has no room, earlier bells are unread and will wake the peer.
 void ring_socket(int fd) noexcept;
 enum class SocketEvent : std::uint8_t { nothing, bell, end, descriptors };
-// Reads all bells. If the other end belongs to another user, a message with descriptors is reported but not read,
-// because reading it would close them.
+// Reads a bounded number of bells, and returns the last event. If the other end belongs to another user, a message with
+// descriptors is reported but not read, because reading it would close the descriptors.
 [[nodiscard]] SocketEvent listen_for_bells(int fd, bool of_own_user) noexcept;
 
 }  // namespace cinnabar::shm

@@ -14,11 +14,12 @@ namespace cinnabar::shm {
 
 class PeerFiles {
   public:
-    // Mappings that are kept; beyond this, the least recently used one is dropped.
+    // The maximum number of mappings that are kept; beyond this, the least recently used one is dropped.
     static constexpr std::size_t files_max = 64;
 
-    // Maps the file that has descriptor `file` - 1 in that process, if it has this serial number. Null: the process is
-    // dead, or the kernel is too old or denies it. The reference is valid until the next call.
+    // Maps the file that has descriptor `file` - 1 in that process, if the file has the serial number `serial`. Null:
+    // the file has another one, the process is dead, or the kernel is too old or denies the access. The reference is
+    // valid until the next call.
     [[nodiscard]] const std::shared_ptr<const Segment>& map(const PeerProcess& process, std::uint32_t file,
                                                             std::uint64_t serial) noexcept;
 

@@ -101,8 +101,8 @@ unsigned ShmPort::poll() noexcept {
     if (!copies_.empty()) did += copies_.copy(small_.recent(host().now_us()) ? copy_bytes_small : copy_bytes_large);
     if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
-    // Sends what the handlers of arrivals and completions have posted, and completes it before the next arrival: the
-    // peer may answer at once.
+    // Sends what the handlers of arrivals and completions have posted, and completes those ops before the next arrival,
+    // because the peer may answer at once.
     if (!output_.empty() || !announcing_.empty()) {
         write_out();
         did += settle();

@@ -74,7 +74,7 @@ class ShmPort final : public na::SocketPort<ShmPort, IncomingHandshake, Incoming
     void small_traffic() noexcept { small_.note(); }
 
     // Sessions (sessions.cpp).
-    // The flag for a session with that peer; empty if it gets none.
+    // Takes a flag for a session with that peer; empty: the session gets none.
     [[nodiscard]] OwnFlag flag_for(const Credentials& peer) noexcept;
     [[nodiscard]] OwnFds own_fds(int ring, const Credentials& peer, const OwnFlag& flag) const noexcept;
     [[nodiscard]] Terms terms(const Credentials& peer, const OwnFlag& flag) const noexcept;

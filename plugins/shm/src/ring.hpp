@@ -2,9 +2,9 @@
 // A ring of records in shared memory, with one writer and one reader; no lock, no system call. docs/wire-format-shm.md.
 //
 // The first word of a record publishes it. The reader polls the word where the next record will begin, which is 0 until
-// that record is published. To publish a record, the writer writes the rest of it, then a 0 after it, where the
-// following record will begin, and its first word last. So a small message costs the reader one or two cache lines, and
-// the reader never sees half a record, even if the writer dies.
+// that record is published. To publish a record, the writer writes all of the record but the first word, then a 0 where
+// the following record will begin, and the first word last. So a small message costs the reader one or two cache lines,
+// and the reader never sees half a record, even if the writer dies.
 //
 // The reader trusts nothing: it keeps its own position, reads the first word once, and checks it against its own
 // bounds. All that a hostile writer can do is send malformed records, or end the session. Each side: one thread at a
@@ -21,7 +21,7 @@
 
 namespace cinnabar::shm {
 
-// The most mappings for direct access that a session has at a time.
+// The maximum number of mappings for direct access that a session has at a time.
 inline constexpr unsigned direct_slots = 48;
 
 // The page before the records. Each cache line is written by one side only.
@@ -48,8 +48,8 @@ static_assert(offsetof(RingHeader, holding) == 192 && offsetof(RingHeader, mappe
 static_assert(offsetof(RingHeader, ended) == 256 && offsetof(RingHeader, accesses) == 320);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Calls found(1 + slot) for each slot of the lease board that the ring's writer accesses directly, until it returns
-// true. Returns whether it did.
+// Calls found(1 + slot) for each slot of the lease board that the ring's writer accesses directly, until found()
+// returns true. Returns whether it did.
 template <typename Found>
 [[nodiscard]] bool find_direct(const RingHeader& ring, const Found& found) noexcept {
     std::uint64_t left = ring.mapped_slots.load(std::memory_order_seq_cst);
@@ -70,9 +70,9 @@ inline constexpr std::size_t record_header_bytes = 16;
 inline constexpr std::size_t ring_bytes_min = 64 * 1024;
 inline constexpr std::size_t ring_bytes_max = 64 * 1024 * 1024;
 
-// The ring size for records of at most `record_bytes_max` without header: a power of two with room for three of them.
-// Because the reader gives room back when it has consumed over a quarter of the ring (RingReader::room_due), a waiting
-// writer then always gets room.
+// The ring size for records of at most `record_bytes_max` without header: a power of two with room for three such
+// records. A waiting writer then always gets room, because the reader gives room back when it has consumed over a
+// quarter of the ring (RingReader::room_due).
 [[nodiscard]] std::size_t ring_bytes_for(std::size_t record_bytes_max) noexcept;
 [[nodiscard]] constexpr std::size_t record_size(std::size_t bytes) noexcept {
     return record_header_bytes + ((bytes + 15) & ~std::size_t{15});
@@ -116,8 +116,8 @@ class RingWriter {
 
     // Writes and publishes a record without flags. False: reserve() would return null.
     [[nodiscard]] bool write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept;
-    // The place for the payload of the next record, 16-byte aligned. Null: there is no room, or the reader's position
-    // is invalid (broken()).
+    // Returns the place for the payload of the next record, 16-byte aligned. Null: there is no room, or the reader's
+    // position is invalid (broken()).
     [[nodiscard]] std::byte* reserve(std::uint32_t bytes) noexcept;
     // Publishes the record. Requires: reserve(record.bytes) returned a place just before.
     void publish(const Record& record) noexcept;
@@ -156,8 +156,8 @@ class RingReader {
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
     // The next record. Its header is a copy; its payload (see payload()) is still in shared memory.
     [[nodiscard]] Look next(Record& out) noexcept;
-    // As next(), for the common case: a message of at most `bytes_max`. If `payload` is null, call next(): there is no
-    // record, or one of another kind.
+    // As next(), for the common case: a message of at most `bytes_max`. If the `payload` of the result is null, call
+    // next(): there is no record, or a record of another kind.
     struct Message {
         const std::byte* payload = nullptr;  // still in shared memory, as payload()
         std::uint32_t bytes = 0;

@@ -54,7 +54,7 @@ bool Segment::map(int fd, std::size_t bytes) noexcept {
     if (at == MAP_FAILED) return false;
     base_ = static_cast<std::byte*>(at);
     bytes_ = bytes;
-    // Forked children do not inherit it.
+    // Forked children do not inherit the mapping.
     (void)::madvise(base_, bytes_, MADV_DONTFORK);
     return true;
 }

@@ -89,8 +89,8 @@ void Session::lost() noexcept {
     fail(Errc::peer_lost);
 }
 
-// Copies the message at once, which frees its room in the ring; the peer cannot change the copy. Requires: at most
-// message_bytes_max_ bytes.
+// Copies the message at once, which frees its room in the ring, and delivers the copy, which the peer cannot change.
+// Requires: at most message_bytes_max_ bytes.
 inline bool Session::deliver_message(const RingReader::Message& message, na::Arrival& arrival,
                                      na::Receiver& receiver) noexcept {
     na::ReceiveBlocks& blocks = port_->blocks();

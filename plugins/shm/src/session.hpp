@@ -4,13 +4,13 @@
 // epoll may report an event after the socket was closed; a closed Session ignores the event. Owner of the context only.
 //
 // Bells. In `armed`, a word of the ring's header, the reader says how it wants to be woken. 0: not at all, because it
-// polls the ring in every round (the session is hot). Before it stops polling, it stores a number there that is larger
-// than any before, and checks the ring once more. The lowest two bits of the number are a Bell. Bell::socket: a bell
-// over the socket; the session is cold, and the socket's event tells which session to read. Bell::context: the
-// context's eventfd; the context sleeps, and polls all hot sessions when it wakes. Bell::flag: the session's flag
-// (flags.hpp); the context is awake. When the peer has published a record, or freed room that this side waits for, it
-// reads `armed`. If that is 0, it does nothing. It raises a flag each time, but rings another bell only once for each
-// number.
+// polls the ring in every round (the session is hot). Before the reader stops polling, it stores in `armed` a number
+// that is larger than any before, and checks the ring once more. The lowest two bits of the number are a Bell.
+// Bell::socket: a bell over the socket; the session is cold, and the socket's event tells which session to read.
+// Bell::context: the context's eventfd; the context sleeps, and polls all hot sessions when it wakes. Bell::flag: the
+// session's flag (flags.hpp); the context is awake. When the peer has published a record, or freed room that this side
+// waits for, the peer reads `armed`. If `armed` is 0, the peer does nothing. The peer raises a flag each time, but
+// rings any other bell only once for each number.
 #pragma once
 
 #include "channel.hpp"
@@ -30,7 +30,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
   public:
     // False: out of memory, or the kernel refused to watch the socket.
     [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
-    // Closes the session. Operations that have begun end with `why`; the others stay in the peer's list, for its next
+    // Closes the session. Operations that have begun end with `why`; the others stay in the peer's list, for the next
     // session.
     void end(Errc why) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }

@@ -38,8 +38,8 @@ void Session::await_room() noexcept { writer_.header().room_wanted.store(++room_
 void Session::announce() noexcept {
     const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
     if (armed == 0) return;
-    // Raises the flag each time, even if it is raised already: the peer may have lowered it by now, and read the ring
-    // before this record was in it.
+    // Raises the flag each time, even if it is raised already: the peer may have lowered the flag by now, and have read
+    // the ring before this record was in it.
     if (asks_for(Bell::flag, armed) && channel_.peer_flag) return channel_.peer_flag.raise();
     if (armed == rung_) return;
     rung_ = armed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Session: writes into the ring, in this order: messages, notifications of copied puts, answers, requests, data. Data
-// use at most half of the ring, so that there is room for the others.
+// use at most half of the ring, so that there is room for the other records.
 #include "port.hpp"
 
 #include <algorithm>

@@ -41,8 +41,8 @@ OwnFds ShmPort::own_fds(int ring, const Credentials& peer, const OwnFlag& flag) 
     return {ring, bell_.fd(), shares_board ? transport_.board().fd() : -1, flag.fd()};
 }
 
-// Whoever can write to the flags can lower those of other sessions, so only peers of this user get one (decision 0120).
-// A context that does not listen has few sessions, and needs no flags.
+// Only peers of this user get a flag, because whoever can write to the flags can lower those of other sessions
+// (decision 0120). A context that does not listen has few sessions, and needs no flags.
 OwnFlag ShmPort::flag_for(const Credentials& peer) noexcept {
     if (transport_.listener() < 0 || !is_own_user(peer)) return {};
     return OwnFlag(hot_sessions_.flags());

@@ -104,8 +104,8 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
 }
 
 // The board contains the keys of all leases, and whoever can write to it can make this side's peers access any address
-// in this process. So it is given only to processes that could copy across address spaces anyway; and to none if this
-// side has chosen not to copy across.
+// in this process. So the board is given only to processes that could copy across address spaces anyway, and to no
+// process if this side has chosen not to copy across.
 Terms ShmTransport::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = ring_bytes_;

@@ -86,12 +86,12 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // Watches the incoming ring of a session whose peer has the lease board: the peer writes there which lease it
-    // accesses (fences.cpp). False: out of memory.
+    // Watches the incoming ring of a session whose peer has the lease board: the peer writes into that ring which lease
+    // it accesses (fences.cpp). False: out of memory.
     [[nodiscard]] bool watch(const RingHeader& incoming) noexcept;
     void unwatch(const RingHeader& incoming) noexcept;
-    // Call it instead of unwatch() if, when a session ends, its incoming ring says that the peer accesses a lease.
-    // Allocates nothing.
+    // Keeps the incoming ring of an ended session, which says that the peer accesses a lease. Call linger() instead of
+    // unwatch() in that case. Allocates nothing.
     void linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
     // Submits the work of leases whose fence is over, or has failed, to `host`; returns how many.

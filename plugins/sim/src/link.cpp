@@ -80,7 +80,7 @@ void arrive(Packet packet) {
     Link::End& end = link.ends[packet.to];
     if (end.up && end.port) return end.port->slots().take_in(std::move(packet));
     // The receiving end is down. Either it is gone for good; or, under rdma_strict, where messages are not ordered, the
-    // packet has overtaken the answer to the dial that brings this end up: then it arrives again later.
+    // packet has overtaken the answer to the dial that brings this end up; the packet then arrives again later.
     if (!link.port_up(1 - packet.to) || end.ever_up || !link.world.strict()) return;
     arrive_at(link.world.now_us() + not_up_wait_us, EventKind::message, std::move(packet));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection between two ports. Both ends and its pending events share ownership of it, so an event may run after the
-// ports are gone. During a partition, messages wait here. world.cpp decides how long a message takes (travel_us),
-// port.cpp whether sending it breaks the connection.
+// A connection between two ports. Both ends and its pending events share ownership of the link, so an event may run
+// after the ports are gone. During a partition, messages wait here. world.cpp decides how long a message takes
+// (travel_us), port.cpp whether sending it breaks the connection.
 #pragma once
 
 #include "world_state.hpp"
@@ -46,7 +46,8 @@ struct Link : std::enable_shared_from_this<Link> {
     void close(unsigned own_end);
     // Resets the end, unless the partition `cut` heals within `keepalive`.
     void watch_cut(unsigned end, std::uint64_t cut, Microseconds keepalive);
-    // Tells the port at end `to` that its op has completed; under rdma_strict much later than it did.
+    // Tells the port at end `to` that its op has completed; under rdma_strict, this happens much later than the
+    // completion.
     void acknowledge(unsigned to, std::uint64_t op, Errc result);
 
     WorldState& world;

@@ -10,7 +10,7 @@ namespace cinnabar::sim {
 namespace {
 
 // The worlds that addresses name by number. A world lives as long as one of its transports, or a World that refers to
-// it.
+// that world.
 class Worlds {
   public:
     std::shared_ptr<WorldState> find_or_make(std::uint64_t number, const WorldOptions& options) {

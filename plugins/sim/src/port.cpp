@@ -78,8 +78,8 @@ void SimPort::transmit(SimOp& sim_op, SimPeer& peer) {
     if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // ends when sent, as with a socket, whether it arrives or not
 }
 
-// Sends a message. `op`: the op that completes when the message arrives; its buffer is read only then. 0: there is
-// none, and the bytes are copied now.
+// Sends a message. `op`: the op that completes when the message arrives; the op's buffer is read only then. 0: there is
+// no op, and the bytes are copied now.
 void SimPort::send(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message, std::uint64_t op) {
     const LinkPtr link = peer.link;
     const unsigned to = 1 - peer.end;

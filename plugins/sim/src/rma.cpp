@@ -21,7 +21,7 @@ Errc move_bytes(SimPort& origin, SimPort& target, const SimPeer* by, na::Op& op,
     const na::Access want = na::is_atomic(op.kind)       ? na::Access::read_write
                             : op.kind == na::OpKind::get ? na::Access::read
                                                          : na::Access::write;
-    // Each piece checks the key, the right and the bounds for the whole access. So an access that is refused has
+    // Each piece checks the key, the access right and the bounds for the whole access. So an access that is refused has
     // written nothing, unless its lease was revoked in between.
     const auto pin =
         target.transport().leases().pin(key, op.remote_offset, na::is_atomic(op.kind) ? bytes : op.bytes, want, by);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive slots of a port. A packet takes a slot when it arrives, and holds it until it was delivered; if the
-// receiver keeps it, until it is detached or released.
+// The receive slots of a port. A packet takes a slot when it arrives (friendly: unless it is a notification), and holds
+// the slot until the packet was delivered; if the receiver keeps the packet, until the packet is detached or released.
 #pragma once
 
 #include "link.hpp"
@@ -15,8 +15,8 @@ class Slots {
   public:
     explicit Slots(SimPort& port) noexcept : port_(port) {}
 
-    // A packet arrives. If no slot is free, it waits (friendly), or is retried and then breaks its connection
-    // (rdma_strict).
+    // Takes in a packet that arrives. If no slot is free, the packet waits (friendly), or is retried and then breaks
+    // its connection (rdma_strict).
     void take_in(Packet packet);
     // Delivers a packet to the receiver.
     void hand_out(Packet& packet);

@@ -17,7 +17,7 @@ namespace cinnabar::sim {
 
 class SimTransport final : public na::SessionTransport {
   public:
-    // `claimed`: the incarnation that it claims; 0: a random one.
+    // `claimed`: the incarnation that the process claims; 0: a random one.
     SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
                  na::Incarnation claimed);
     ~SimTransport() override;

@@ -47,8 +47,7 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
 
     // The time that `bytes` need in one direction; random.
     [[nodiscard]] TimeUs travel_us(std::size_t bytes) noexcept;
-    // Call when `bytes` of an access start to be sent: counts them, and returns the time at which the last of them
-    // leaves.
+    // Call when `bytes` of an access start to be sent: counts them, and returns the time at which the last byte leaves.
     [[nodiscard]] TimeUs send_bytes(const std::string& from, const std::string& to, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t bytes_moved(const std::string& from, const std::string& to) const;
     void schedule(TimeUs when, EventKind kind, std::function<void()> run);

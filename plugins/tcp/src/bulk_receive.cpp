@@ -11,10 +11,12 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr std::size_t read_pieces_max = 512;
-// The most that one read puts into scattered memory: a read seldom returns more, and gathering pieces takes time.
+// The maximum number of bytes that one read puts into scattered memory, because a read seldom returns more, and
+// gathering pieces takes time.
 constexpr std::uint64_t scattered_bytes_max = 256 * 1024;
 constexpr std::size_t few_segments = 16;
-// The most that one read takes beyond the data that it puts in place. These bytes must be copied once more.
+// The maximum number of bytes that one read takes beyond the data that it puts in place. These bytes must be copied
+// once more.
 constexpr std::size_t staging_bytes = 4096;
 
 }  // namespace

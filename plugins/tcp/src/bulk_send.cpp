@@ -14,7 +14,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Bytes that a lane moves before others have their turn: while small messages are exchanged, and otherwise.
+// How many bytes a lane moves before other lanes have their turn: while small messages are exchanged, and otherwise.
 constexpr std::size_t slice_small = 8 * 1024;
 constexpr std::size_t slice_large = 1024 * 1024;
 

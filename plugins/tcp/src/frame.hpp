@@ -33,15 +33,15 @@ enum class LaneKind : std::uint8_t { messages = 0, bulk = 1 };
 
 inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_body_bytes_max = na::access_body_bytes_max;
-// The most data that one get_data or put frame carries. It is limited because a frame that was begun must be finished,
-// even if the lease is revoked or the operation canceled meanwhile.
+// The maximum number of data bytes in one get_data or put frame. The number is limited because a frame that was begun
+// must be finished, even if the lease is revoked or the operation canceled meanwhile.
 inline constexpr std::uint32_t frame_data_bytes_max = 1024 * 1024;
 
 // A flag of a put: the target is notified when all data are in place.
 inline constexpr std::uint8_t flag_notify = na::access_notify;
 
-// {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload of a message, or the data after
-// the body. A message is padded with zeros to a multiple of 8. `id` is the tag of a message.
+// The header of a frame: {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload of a
+// message, or the data after the body. A message is padded with zeros to a multiple of 8. `id` is the tag of a message.
 struct Frame {
     FrameKind kind = FrameKind::unexpected;
     std::uint8_t flags = 0;
@@ -68,8 +68,9 @@ using FrameBody = na::AccessBody;
     return na::access_body_bytes(static_cast<na::AccessKind>(kind));
 }
 
-// protocol: a kind that does not belong on the lane, or flags, a status or a length that the kind does not allow.
-// `message_bytes_max`: this side's limit, as announced in its Hello. Requires: `in` has at least frame_header_bytes.
+// Decodes a frame's header. protocol: the kind does not belong on the lane, or does not allow the flags, the status or
+// the length. `message_bytes_max`: this side's limit, as announced in its Hello. Requires: `in` has at least
+// frame_header_bytes.
 [[nodiscard]] Errc decode_header(ConstBytes in, LaneKind lane, std::size_t message_bytes_max, Frame& out) noexcept;
 
 // Encodes the header and body of a lane 1 frame; returns the number of bytes. Requires: room for both.

@@ -16,8 +16,8 @@ class HotLanes {
     explicit HotLanes(const na::PortHost& host) noexcept : host_(host) {}
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    // Call when data have arrived on a lane: it is then hot for a while. If more lanes are active than can
-    // be hot, none is hot for some rounds.
+    // Call when data have arrived on a lane: if the context spins, the lane is then hot for a while. If more lanes are
+    // active than can be hot, none is hot for some rounds.
     void add(Lane& lane) noexcept;
     void remove(Lane& lane) noexcept;
     // Reads each hot lane once. Returns the amount of work done.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends sessions whose peer sends a part of a message, or of a guard's record, and not the rest in time: the part
-// occupies memory of this side. Lists the lanes that wait for the rest. Owner of the context only.
+// Ends sessions whose peer has sent a part of a message, or of a guard's record, but does not send the rest in time,
+// because the part occupies memory of this side. Lists the lanes that wait for the rest. Owner of the context only.
 #pragma once
 
 #include "lane.hpp"
@@ -29,8 +29,8 @@ class InputDeadlines {
   private:
     using Lanes = IntrusiveList<Lane, &Lane::partial_link>;
     void check() noexcept;
-    // Makes the timer expire at `due`; later, if the last check was too short a time ago. If it already expires before
-    // that, it is not changed.
+    // Makes the timer expire at `due`, but not earlier than keepalive / checks_max from now. If the timer already
+    // expires earlier, leaves it unchanged.
     void check_by(TimeUs due) noexcept;
 
     TcpPort& port_;

@@ -40,18 +40,18 @@ class Lane : public PoolSlot, public na::FdEvents {
         return did;
     }
     // Writes a bounded amount of the output that waits. If some is left, the lane is put into an output list again.
-    // Requires: it is in no output list.
+    // Requires: the lane is in no output list.
     void transmit() noexcept {
         if (stream_.guard()) [[unlikely]]
             return transmit_guarded();
         write_lane();
     }
 
-    // Whether it is read and written before lanes for bulk data.
+    // Whether this lane is read and written before lanes for bulk data.
     [[nodiscard]] virtual bool urgent() const noexcept = 0;
 
-    // Ends the session, deferred: a read or write failed, the bytes are malformed, or the credentials of the other side
-    // are no longer valid.
+    // Ends the session, deferred. `why`: a read or write failed, the bytes are malformed, or the credentials of the
+    // other side are no longer valid.
     void fail(Errc why) noexcept;
 
     // Sets whether epoll reports room to write.

@@ -59,9 +59,9 @@ unsigned MessageLane::read_lane() noexcept {
     return did;
 }
 
-// Reads with one system call. If a part of a message was received, its rest goes into the message's block, and what
-// follows into `room`. If a part of a header was received, it is copied to the front of `room`, and the rest is read
-// behind it.
+// Reads with one system call. If a part of a message was received before, the rest of that message goes into its block,
+// and what follows into `room`. If a part of a header was received before, that part is copied to the front of `room`,
+// and the rest of the header is read behind it.
 na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
     if (partial_) {
         const std::size_t missing = partial_need_ - partial_have_;

@@ -9,7 +9,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Blocked lanes that are retried per round. While the context sleeps, epoll watches all of them.
+// How many blocked lanes are retried per round. While the context sleeps, epoll watches all of them.
 constexpr unsigned blocked_tries_max = 8;
 
 }  // namespace

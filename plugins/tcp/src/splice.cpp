@@ -11,9 +11,9 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Blocks SIGPIPE in this thread while it lives, because splice() has no MSG_NOSIGNAL. If splice() has raised the
-// signal, call take_back() to remove it: otherwise it would be delivered as soon as SIGPIPE is unblocked. If the caller
-// had blocked SIGPIPE itself, take_back() does nothing.
+// Blocks SIGPIPE in this thread while the object lives, because splice() has no MSG_NOSIGNAL. If splice() has raised
+// the signal, call take_back() to remove it: otherwise the signal would be delivered as soon as SIGPIPE is unblocked.
+// If the caller had blocked SIGPIPE itself, take_back() does nothing.
 class NoSigpipe {
   public:
     NoSigpipe() noexcept {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Announcement: lets processes that are started together begin as a complete group, if they can exchange one line of
-// text each by some means of their launcher. Each process begins with the lines of all, so nobody looks for the others,
-// and no message is sent until one of them calls another.
+// text each by some means of their launcher. Each process begins with the lines of all processes, so it knows the group
+// at once and does not look for the others.
 //
 //     Announcement mine = Announcement::make(node, options).value();
 //     std::vector<std::string> all = ...;  // mine.line() of each process, by rank
 //     Group group = std::move(mine).start(all, rank).value();
 //
-// bootstrap() with a folder, bootstrap_by_pmix() and bootstrap_by_mpi() do this. Whoever can change a line chooses the
-// member.
+// bootstrap() with a folder, bootstrap_by_pmix() and bootstrap_by_mpi() use an Announcement. Whoever can change a line
+// chooses the member of that rank.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -29,9 +29,10 @@ class CINNABAR_API Announcement {
     [[nodiscard]] static Result<Announcement> make(hl::NodeRef node, GroupOptions options = {});
     // Printable text of less than 16 KiB, usually about 200 bytes.
     [[nodiscard]] const std::string& line() const noexcept { return line_; }
-    // Becomes member `self` of the group of the processes that made `lines`; all are present from the start. A process
-    // that has died since is detected like any other dead member. A call of an Rpc that this program does not serve yet
-    // waits for up to 5 s. If the same nodes start again with other lines, that is another group.
+    // Becomes member `self` of the group of the processes that made `lines`; all of these processes are present from
+    // the start. A process that has died since is detected like any other dead member. A call of an Rpc that this
+    // program does not serve yet waits for up to 5 s. If the same nodes start again with other lines, they form another
+    // group.
     //
     // If lines[self] differs from line(), this process was started again after the exchange: it looks for the others
     // and takes the next incarnation of its rank, as in Group::start().

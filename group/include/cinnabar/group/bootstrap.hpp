@@ -34,7 +34,7 @@ struct Source {
     std::string text;
     Rank rank = no_rank;  // dns, srv and seeds: the process of rank 0 creates the group, the others join it
     Rank size = 0;        // folder only
-    // folder: names one run of the group. Files that another run left there are ignored.
+    // folder: names one run of the group. Files that another run left in the folder are ignored.
     std::string run;
 
     // Reads the variables that `cinnabar launch` sets: CINNABAR_GROUP_SOURCE, _RANK, _SIZE, _RUN. not_found: they are
@@ -49,7 +49,7 @@ struct Source {
                                                              GroupOptions options = {});
 
 // Resolves the host in `uri`. Returns at most 256 addresses, each with the scheme and port of `uri`. bad_address: the
-// URI cannot be parsed, or the host has no address. timed_out, canceled: the task was.
+// URI cannot be parsed, or the host has no address. timed_out, canceled: the task timed out or was canceled.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node,
                                                                                         std::string uri);
 
@@ -57,7 +57,7 @@ struct Source {
 // with the scheme and options of `uri` and the host and port of a record, ordered by priority, and within a priority at
 // random by weight. The hosts are not resolved. bad_address: `uri` cannot be parsed or has a port, or the service has
 // no record. unreachable: no name server answers. protocol: the answer is malformed. io: the name server fails.
-// timed_out, canceled: the task was.
+// timed_out, canceled: the task timed out or was canceled.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_service(hl::NodeRef node,
                                                                                            std::string uri);
 

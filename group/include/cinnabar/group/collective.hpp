@@ -30,7 +30,7 @@ enum class Tree : std::uint8_t {
 
 // Must stay trivially destructible, like hl::CallOptions. The call copies the spans and the token.
 struct CollectiveOptions {
-    // For the whole call, down to the last member and back. Unset: the deadline of the enclosing task, or
+    // How long the whole call may take, down to the last member and back. Unset: the deadline of the enclosing task, or
     // hl::default_deadline.
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;
@@ -39,7 +39,8 @@ struct CollectiveOptions {
     Tree tree = Tree::automatic;
     unsigned fanout = 0;  // k_ary and k_nomial, 2 to 64; 0: 4
     // The priority among the calls of this process that wait for GroupOptions::quota; within a priority, the call with
-    // the nearest deadline is first. Barriers and other calls that every member makes itself have no quota.
+    // the nearest deadline is first. Barriers and other calls that every member makes itself are not subject to the
+    // quota.
     hl::Priority priority = hl::Priority::normal;
 };
 static_assert(std::is_trivially_destructible_v<CollectiveOptions>);
@@ -49,8 +50,8 @@ struct Failure {
     Rank rank = no_rank;
     Errc code = Errc::ok;
     std::uint32_t app_code = 0;  // as in Error
-    // As Error::subject: the handler's own words; or, if the member could not be called, each attempt to call it. At
-    // most 256 bytes.
+    // The text of the error, as in Error::subject: the handler's own words, or, if the member could not be called, each
+    // attempt to call it. At most 256 bytes.
     std::string text;
 };
 
@@ -76,8 +77,8 @@ struct Reduced {
     [[nodiscard]] bool all() const noexcept { return failures.empty(); }
 };
 
-// Combiners: f(into, more). They must be associative and commutative, since answers are combined in the order of
-// arrival.
+// Combiners: f(into, more) combines `more` into `into`. A combiner must be associative and commutative, because answers
+// are combined in the order in which they arrive.
 struct Plus {
     template <typename T>
     void operator()(T& into, const T& more) const {

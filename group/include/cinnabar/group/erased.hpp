@@ -51,14 +51,14 @@ struct ServedRpc {
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input)> run;
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input, Portion portion)> run_bulk;
     Combine combine;  // may be empty
-    // The handler runs after the members below have answered, but waits for them only for some time: the program may
-    // leave the group as soon as the handler has run.
+    // Whether the handler waits until the members below this one have answered; it waits only for a limited time. For
+    // handlers after which the program may leave the group.
     bool after_below = false;
 };
 
 enum class Mode : std::uint8_t { count, gather, reduce };
 
-// The bytes for one member, or from one.
+// The bytes for one member, or from one member.
 struct Part {
     Rank rank = no_rank;
     Encoded bytes;

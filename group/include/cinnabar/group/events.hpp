@@ -17,7 +17,7 @@ class CINNABAR_API Events {
   public:
     explicit Events(std::shared_ptr<EventQueue> queue) noexcept : queue_(std::move(queue)) {}
     // Waits for the next event. The first call returns the first event after the stream was made. closed: this
-    // process's group is closed. timed_out, canceled: the task was.
+    // process's group is closed. timed_out, canceled: the task timed out or was canceled.
     [[nodiscard]] hl::Task<Result<Event>> next();
 
   private:

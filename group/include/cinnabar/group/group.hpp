@@ -6,9 +6,9 @@
 //     Reached reached = (co_await group.broadcast(store, item)).value();
 //     Reached loaded = (co_await group.broadcast_bulk(load, step, weights)).value();
 //
-// A Group either is a member or follows the group as a client. It is a cheap handle. When the last copy is destroyed,
-// this process drops out without telling the others, which then have to detect that it is gone; call leave() first to
-// tell them. Thread-safe. Must be destroyed before its node.
+// Through a Group, this process is a member, or follows the group as a client. A Group is a cheap handle. When its last
+// copy is destroyed, this process drops out without telling the others, which then have to detect that this process is
+// gone; call leave() first to tell them. Thread-safe. Must be destroyed before its node.
 // Peers are not authenticated: docs/groups.md says what a lying peer can do.
 #pragma once
 
@@ -29,7 +29,7 @@ namespace cinnabar::group {
 class CINNABAR_API Group {
   public:
     // Creates the group; this process is its first member, with rank 0. invalid_argument: the node does not listen.
-    // exists: the node already has a group under that provider.
+    // exists: the node already has a group under GroupOptions::provider.
     [[nodiscard]] static Result<Group> create(hl::NodeRef node, GroupOptions options = {});
     // Joins an existing group. Asks the seeds in turn until one answers, for GroupOptions::join_time in all. Errors as
     // for create(), then those of the last attempt: not_found (the seed belongs to another group), too_large (no rank
@@ -48,23 +48,25 @@ class CINNABAR_API Group {
     [[nodiscard]] Rank rank() const;  // no_rank for a client
     [[nodiscard]] View view() const;
     [[nodiscard]] Events events() const;
-    // Returns when at least that many members are present. timed_out, canceled: the task was; closed.
+    // Returns when at least that many members are present. timed_out, canceled: the task timed out or was canceled;
+    // closed.
     [[nodiscard]] hl::Task<Result<void>> wait_for_members(std::size_t count) const;
     // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
-    // Excludes a member that answers pings, but whose program hangs. That member is told, and its group ends as if it
-    // had left; the others exclude it when it no longer answers (SwimOptions::suspicion_min). All members need
-    // SwimOptions::rejoin = false, or it would come back. unsupported: `rejoin` is true here, or this process is a
-    // client. not_found: no such member now. invalid_argument: `rank` is this process. closed.
+    // Excludes a member that answers pings, but whose program hangs. The member is told, and its part in the group ends
+    // as if it had left; the others exclude the member when it no longer answers (SwimOptions::suspicion_min). All
+    // members need SwimOptions::rejoin = false, or the excluded member would come back. unsupported: `rejoin` is true
+    // here, or this process is a client. not_found: no member has this rank now. invalid_argument: `rank` is this
+    // process. closed.
     [[nodiscard]] Result<void> exclude(Rank rank) const;
-    // The group's hybrid logical clock. Messages of other members advance it, so times taken in a handler are later
-    // than those that its caller took before the call. Valid as long as this Group or a copy of it exists.
+    // The group's hybrid logical clock. Messages of other members advance the clock, so times taken in a handler are
+    // later than those that its caller took before the call. Valid as long as this Group or a copy of it exists.
     [[nodiscard]] HybridClock& clock() const;
 
-    // --- serving. At most one handler for each Rpc; exists: there is one already. The group owns the handler, so a
+    // --- serving. At most one handler for each Rpc; exists: the Rpc has one already. The group owns the handler, so a
     // handler must not own a copy of its Group, but may refer to one. `combine` is for reduce(): it combines the
-    // answers of the members below this one.
+    // answers of the members below this one in the tree.
     template <typename R, typename F>
     Result<void> serve(const R& rpc, F handler) const {
         return add(detail::served_by(rpc, std::move(handler)));
@@ -84,12 +86,12 @@ class CINNABAR_API Group {
 
     // --- calls. A call that could not start returns an error (closed, too_large, ...); failures of single members are
     // part of the answer. Each handler runs at most once per call. If an inner member of the tree dies, its parent
-    // calls the members below it, within the same call.
+    // calls the members below the dead one, within the same call.
 
     // `in` holds the arguments: one value, a tuple of several (`{1, 2}`), or nothing for an Rpc without arguments.
 
-    // Calls one member. peer_lost: it is no longer a member, or was found dead during the call. not_found: no such
-    // rank.
+    // Calls one member. peer_lost: the process of that rank is no longer a member, or was found dead during the call.
+    // not_found: no member with that rank is known.
     template <typename Out, typename... In>
     requires(sizeof...(In) > 0) [[nodiscard]] hl::Task<Result<Out>> call(const hl::Rpc<Out(In...)>& rpc, Rank rank,
                                                                          const typename hl::Rpc<Out(In...)>::Input& in,
@@ -148,8 +150,8 @@ class CINNABAR_API Group {
         return detail::reached(
             detail::collect_each(core_, detail::encoded_calls(rpc, detail::Mode::count, options, in)));
     }
-    // Combines all results. Members combine with the combiner that their handler was served with, which must do the
-    // same as this one.
+    // Combines all results. Each member combines with the combiner that its handler was served with, which must do the
+    // same as `combine`.
     template <typename Out, typename... In, typename C>
     requires(sizeof...(In) > 0)
         [[nodiscard]] hl::Task<Result<Reduced<Out>>> reduce(const hl::Rpc<Out(In...)>& rpc,
@@ -165,14 +167,15 @@ class CINNABAR_API Group {
                                        detail::encoded_call(rpc, detail::Mode::reduce, options, rpc::Empty{}));
     }
 
-    // --- bulk: moves memory of this process to members, or from them; their handlers (serve_bulk) say where. The
-    // memory must live until the call has ended, and is not accessed after that. A client that makes such a call also
-    // serves requests for chunks, under GroupOptions::provider; exists: another group of its node uses that provider.
-    // invalid_argument: options out of bounds, or no region. permission: the region's access does not allow it.
-    // A region may be a file or device memory. unsupported: it is, and BulkOptions::checksum is set.
+    // --- bulk: moves bytes between memory of this process and memory that the members' handlers (serve_bulk) choose.
+    // The memory of this process must live until the call has ended, and is not accessed after that. A client that
+    // makes a bulk call also serves requests for chunks, under GroupOptions::provider; exists: another group of the
+    // client's node uses that provider. invalid_argument: options out of bounds, or no region. permission: the region's
+    // access does not allow the call.
+    // A region may be a file or device memory; unsupported: it is one of these, and BulkOptions::checksum is set.
 
     // Sends the whole region to each member, down a tree or a chain, in chunks that members forward as soon as they
-    // arrive. If a member dies, those below it continue from the chunks that they have.
+    // arrive. If a member dies, the members below it continue from the chunks that they have.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> broadcast_bulk(const R& rpc, const typename R::Input& in,
                                                            bulk::Region region, const BulkOptions& options = {}) const {
@@ -199,11 +202,11 @@ class CINNABAR_API Group {
     }
 
     // --- calls that every member makes itself, under the same name. Only one task of a process at a time may use a
-    // name; a process may use 1,024 names, each as often as it likes. The member with the lowest rank leads; if it
-    // dies, the next one does.
+    // name; a process may use at most 1,024 names, each any number of times. The member with the lowest rank leads; if
+    // that member dies, the one with the next rank leads.
 
-    // Returns when all members have arrived. Those that have not after three quarters of the deadline are listed as
-    // failures.
+    // Returns when all members have arrived. Members that have not arrived after three quarters of the deadline are
+    // listed as failures.
     [[nodiscard]] hl::Task<Result<Reached>> barrier(const std::string& name,
                                                     const CollectiveOptions& options = {}) const {
         return detail::reached(detail::all_reduce(core_, name, {}, detail::call_by_all({}, options)));
@@ -218,11 +221,12 @@ class CINNABAR_API Group {
         return detail::reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
     }
 
-    // Each member gives to every other member the region that `give` lists under that member's rank, and receives what
-    // that member gives to it into the region in `take`. Receivers request the bytes, from a few members at a time, so
-    // nobody is flooded. A member is counted when its bytes have arrived; it is a failure if it did not take part,
-    // died, or has a region of another size (invalid_argument). The call ends when the other members have received
-    // their bytes as well, or have evidently given up. unsupported: a region in `take` is a file or device memory.
+    // Each member gives to every other member the region that `give` lists under that member's rank, and receives the
+    // bytes that this other member gives into the region that `take` lists under the same rank. Receivers request the
+    // bytes, from a few members at a time, so nobody is flooded. A member is counted when its bytes have arrived, and
+    // is a failure if it did not take part, died, or has a region of another size (invalid_argument). The call ends
+    // when the other members have received their bytes as well, or have evidently given up. unsupported: a region in
+    // `take` is a file or device memory.
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {

@@ -21,41 +21,42 @@ struct GroupOptions {
     Labels labels = {};            // of this member
     SwimOptions swim = {};
     Microseconds join_time{30'000'000};  // how long join() and follow() try
-    // Collective calls in progress in this process, plus answers kept for repeated requests. Old answers are dropped to
-    // make room for a further call; if that is not enough, the call is answered `overloaded`. One peer may use half of
-    // this.
+    // The maximum number of collective calls in progress in this process plus answers kept for repeated requests. Old
+    // answers are dropped to make room for a further call; if that is not enough, the call is answered `overloaded`.
+    // One peer may use half of this number.
     std::uint32_t calls_max = 4096;
-    std::uint64_t answer_bytes_max = std::uint64_t{64} << 20;  // of these answers; one peer may use half
+    std::uint64_t answer_bytes_max = std::uint64_t{64} << 20;  // of all kept answers; one peer may use half
     VariableLimits variables = {};
     ClockOptions clock = {};
-    // Retries of a call from one process to the next within a collective call. If the call finally fails, this process
-    // calls the members below the called one itself, so each pause delays them.
+    // How this process repeats a call to the next process within a collective call. If the call finally fails, this
+    // process itself calls the members below the called one, so each pause delays those members.
     hl::RetryPolicy retry = {
         .attempts = 3,
         .pause = Microseconds(5'000),
         .pause_max = Microseconds(50'000),
         .codes = {Errc::refused, Errc::peer_lost, Errc::overloaded, Errc::out_of_memory},
     };
-    // Quota for calls that this process starts (call, broadcast, gather, scatter, reduce), not for those that it
-    // forwards, which could otherwise wait for each other in a cycle. A collective call counts once for each process
-    // that it is sent to directly.
+    // The quota for calls that this process starts (call, broadcast, gather, scatter, reduce). Calls that it forwards
+    // are not subject to the quota, because they could otherwise wait for each other in a cycle. A collective call
+    // counts once for each process to which this process sends it directly.
     hl::QuotaOptions quota = {};
-    // A member probes others, and answers their probes, on a side loop of its node (hl/side_loop.hpp), with a thread
-    // and connections of its own. So a handler that holds the node's loop neither delays probes nor makes this member
-    // look dead; exclude() is for a program that hangs. False: it does so on the node's loop, as always where the node
-    // has no threads of its own. Members may differ in this.
+    // True: this member probes others, and answers their probes, on a side loop of its node (hl/side_loop.hpp), which
+    // has a thread and connections of its own. So a handler that holds the node's loop neither delays probes nor makes
+    // this member look dead; exclude() is for a program that hangs. False, or the node has no threads of its own: it
+    // does so on the node's loop. Members may differ in this option.
     bool own_loop = true;
-    // How many connections failure detection keeps. In a group of at most half that many members plus one, all are
-    // kept. In a larger group, this process keeps the connections to the members that it probed last, a fifth of that
-    // number, and about as many members keep one to it; probing another member takes a new connection. A connection
-    // that is also used for something else is not closed. Connections for the program's calls do not count.
+    // The maximum number of connections that failure detection keeps. If the group has at most half as many members
+    // plus one, this process stays connected to all members. If the group is larger, this process keeps a fifth of this
+    // number, to the members that it probed last, and about as many members keep a connection to it; a probe of another
+    // member takes a new connection. A connection that is also used for something else is not closed. Connections for
+    // the program's calls do not count.
     std::uint32_t probe_connections_max = 64;
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
-    // True: join() and follow() try the seeds in the given order, each for at most an equal share of the time that is
-    // left. False: they begin with a random seed.
+    // True: join() and follow() try the seeds in the given order, each for at most an equal share of what is left of
+    // join_time. False: they begin with a random seed.
     bool seeds_in_order = false;
-    // For all random choices; 0: a random seed. Another value is only for tests: with it, peers can guess the ids of
-    // calls.
+    // The seed of all random choices; 0: a random one. Other values are only for tests, because peers can then guess
+    // the ids of calls.
     std::uint64_t seed = 0;
 };
 
@@ -64,8 +65,8 @@ struct Roster {
     std::vector<std::string> addresses;  // indexed by rank
     Rank self = no_rank;                 // no_rank: the rank of the address at which the node listens
 };
-// One address per line, rank 0 first; empty lines and lines that start with # are skipped. io: the file cannot be read;
-// invalid_argument: it has no address, or more than 65,536.
+// Reads a roster from a file with one address per line, rank 0 first. Empty lines and lines that start with # are
+// skipped. io: the file cannot be read; invalid_argument: the file has no address, or more than 65,536.
 [[nodiscard]] CINNABAR_API Result<Roster> read_roster(const std::string& path);
 
 }  // namespace cinnabar::group

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HybridClock: a hybrid logical clock (Kulkarni et al., 2014). Its times are close to the time of day, and if one event
-// happened before another (in one process, or by messages between processes), it has the smaller time.
+// happened before another (in one process, or by messages between processes), the earlier event has the smaller time.
 //
 // A group's clock travels with its gossip and its calls. If two events do not depend on each other, the order of their
 // times may be wrong, but only by the difference between the clocks of their hosts.
@@ -38,8 +38,8 @@ class HybridTime {
 };
 
 struct ClockOptions {
-    // A received time that is further ahead of this host's clock than this is refused. Set it to at least twice the
-    // difference of the hosts' clocks.
+    // How far a received time may be ahead of this host's clock; a time that is further ahead is refused. Set drift_max
+    // to at least twice the difference of the hosts' clocks.
     Microseconds drift_max = std::chrono::milliseconds(1000);
     // Microseconds since 1970; any thread. Empty: the system's clock.
     std::function<std::uint64_t()> wall_us = {};
@@ -50,11 +50,11 @@ class CINNABAR_API HybridClock {
   public:
     explicit HybridClock(ClockOptions options);
 
-    // Returns a time later than all times that it has returned or heard. If the host's clock is set back, times advance
-    // in the smallest steps until it has caught up.
+    // Returns a time later than every time that this clock has returned or heard before. If the host's clock is set
+    // back, the returned times advance in the smallest steps until the host's clock has caught up.
     [[nodiscard]] HybridTime now() noexcept;
-    // Makes all later times of this clock later than `time`, which was received in a message. False: `time` is too far
-    // ahead and is ignored; otherwise one wrong clock would spoil all others.
+    // Takes in a time that was received in a message: every time that now() returns from then on is later. False:
+    // `time` is too far ahead and is ignored; otherwise one wrong clock would spoil all others.
     [[nodiscard]] bool hear(HybridTime time) noexcept;
     // How far a time is ahead of this host's clock; 0 if it is not.
     [[nodiscard]] Microseconds ahead(HybridTime time) const;

@@ -17,9 +17,9 @@ struct Placed {
     unsigned depth = 0;    // 0: called by the caller itself
 };
 
-// Returns each present member once, after the member that calls it, for a call with that many bytes of arguments by a
-// process that is not a member. A member leaves itself out of the tree of its own call, which then looks slightly
-// different.
+// Returns the tree of a call with `bytes` bytes of arguments by a caller that is not a member: each present member
+// once, after the member that calls it. If a member makes the call, that member is not in the tree itself, so the tree
+// looks slightly different.
 [[nodiscard]] CINNABAR_API std::vector<Placed> layout_of(const View& view, Tree tree = Tree::automatic,
                                                          unsigned fanout = 0, std::size_t bytes = 0);
 

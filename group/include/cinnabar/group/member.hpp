@@ -10,9 +10,9 @@
 
 namespace cinnabar::group {
 
-// A member's number in its group. Each number is given out once; only the member that had it may return under it, with
-// another incarnation. With SwimOptions::reuse_ranks_after, the number of a member that has long been gone is given to
-// another process: Member::process tells the two apart, as does the incarnation.
+// A member's number in its group. Each number is assigned once; only the member that had the number may return under
+// it, with another incarnation. With SwimOptions::reuse_ranks_after, the number of a member that has long been gone is
+// given to another process: Member::process tells the two processes apart, as does the incarnation.
 using Rank = std::uint32_t;
 inline constexpr Rank no_rank = ~Rank{0};
 

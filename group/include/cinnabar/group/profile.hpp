@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Profile: what a member publishes about itself: where it listens, and its labels. It is fixed for one life of the
-// member. A process knows thousands of members and calls few of them, so a profile is kept in its encoded form, in one
-// block that copies share, and addresses are made from it when they are needed. Immutable; usable from any thread.
+// Profile: what a member publishes about itself: where it listens, and its labels. A profile does not change during one
+// life of its member. It is kept in its encoded form, in one block that copies share, because a process knows thousands
+// of members and calls few of them; addresses are made from it when they are needed. Immutable; usable from any thread.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -38,7 +38,8 @@ class CINNABAR_API Profile {
     ~Profile() { release(); }
 
     explicit operator bool() const noexcept { return body_ != nullptr; }
-    // Both are decoded by each call, so keep what is used often. Empty if this is. `address`: with all endpoints.
+    // Each call of address() or labels() decodes the result anew, so keep a result that is used often. Empty if this
+    // profile is empty. `address`: with all endpoints.
     [[nodiscard]] na::Addr address() const;
     [[nodiscard]] Labels labels() const;
     [[nodiscard]] bool side_loop() const noexcept;  // false if this is empty

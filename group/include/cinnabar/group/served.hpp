@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wraps a typed handler into one that takes and returns bytes. A handler takes the arguments, or CallInfo and the
-// arguments, and returns T, Result<T>, Task<T> or Task<Result<T>>. The handler of a bulk call takes a Portion after
-// them.
+// arguments, and returns T, Result<T>, Task<T> or Task<Result<T>>. The handler of a bulk call takes a Portion after the
+// arguments.
 #pragma once
 
 #include <cinnabar/group/erased.hpp>

@@ -11,7 +11,7 @@
 //     auto receipt = node.call(put, peer, timed(clock, item)).wait();
 //     if (receipt) (void)hear(clock, *receipt);             // and this is later than what the handler did
 //
-// Plain values.
+// A Timed is a plain value.
 #pragma once
 
 #include <cinnabar/group/hybrid_clock.hpp>
@@ -33,8 +33,8 @@ template <typename T>
     return {std::move(value), clock.now().bits()};
 }
 
-// Makes all later times of the clock later than that of the value. False: it is too far ahead (ClockOptions::drift_max)
-// and was ignored, so the order is not kept; a peer may send any time.
+// Every time that the clock returns from now on is later than the value's. False: the value's time is too far ahead
+// (ClockOptions::drift_max) and was ignored, so the order is not kept; a peer may send any time.
 template <typename T>
 [[nodiscard]] bool hear(HybridClock& clock, const Timed<T>& in) noexcept {
     return clock.hear(HybridTime(in.time));

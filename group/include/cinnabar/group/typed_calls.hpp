@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The typed part of Group's calls: encodes arguments and decodes results. Any thread. A call copies its options, and a
-// task owns the data that it waits for.
+// The typed part of Group's calls: encodes arguments and decodes results. Any thread. A call copies its options and
+// encodes its arguments before it returns its task.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -6,9 +6,9 @@
 //     Versioned<Config> now = (co_await config.fetch()).value();
 //
 // One member, the root, owns the value. The root is chosen by a hash of the key, so keys are distributed over the
-// members. The other members keep copies, which they fetch up a tree, so that the root sends even a popular value only
-// a few times. Any process may update; each update has a version. docs/groups.md says what is guaranteed, and what is
-// lost if the root dies.
+// members. The other members keep copies. Each fetches its copy from the member above it in a tree, so the root sends
+// even a popular value only a few times. Any process may update; each update has a version. docs/groups.md says what is
+// guaranteed, and what is lost if the root dies.
 //
 // The versions of a key that one process sees never decrease. After an eager update has succeeded, no member gets an
 // older version. There is no quorum: during a network partition, each part has its own versions; when the parts
@@ -56,17 +56,17 @@ class Variable {
 
     [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
-    // Returns a value whose version is at least the latest that this process has seen. It is taken from the local copy
-    // if that is not older than VariableLimits::copy_max. not_found: there is no value yet. stale: this process has
-    // seen a newer value, and all members that had it are gone; update the variable. bad_signature: the value has
-    // another type. timed_out, canceled: the task or the options ended the call; closed: this process has left the
-    // group; unreachable: no member is known.
+    // Returns a value whose version is at least the latest that this process has seen. The value is taken from the
+    // local copy if that copy is not older than VariableLimits::copy_max. not_found: there is no value yet. stale: this
+    // process has seen a newer value, and all members that had it are gone; update the variable. bad_signature: the
+    // value has another type. timed_out, canceled: the task or the options ended the call; closed: this process has
+    // left the group; unreachable: no member is known.
     [[nodiscard]] hl::Task<Result<Versioned<T>>> fetch(const VariableOptions& options = {}) const {
         return decoded(detail::fetch_variable(group_.core_, key_, rpc::shape_of<T>(), bounds(options)));
     }
-    // Replaces the value, and returns its version when `sync` is fulfilled. too_large: see VariableLimits. overloaded:
-    // the root has no room. timed_out, canceled, peer_lost: the value may or may not have been replaced; an eager
-    // update may have been applied without all members knowing of it.
+    // Replaces the value, and returns the new version when `sync` is fulfilled. too_large: see VariableLimits.
+    // overloaded: the root has no room. timed_out, canceled, peer_lost: the value may or may not have been replaced; an
+    // eager update may have been applied without all members knowing of it.
     [[nodiscard]] hl::Task<Result<Version>> update(const T& value, Sync sync = Sync::eager,
                                                    const VariableOptions& options = {}) const {
         detail::Encoded bytes;
@@ -75,7 +75,7 @@ class Variable {
         return detail::update_variable(group_.core_, key_, rpc::shape_of<T>(), sync, std::move(bytes), bounds(options));
     }
     // Makes all members drop their copies, for use after updates with Sync::none. Returns the root's version once no
-    // member has a copy that it may still use. Errors of update(), and not_found.
+    // member may still use the copy that it had before. Errors of update(), and not_found.
     [[nodiscard]] hl::Task<Result<Version>> invalidate(const VariableOptions& options = {}) const {
         return detail::update_variable(group_.core_, key_, rpc::shape_of<T>(), Sync::eager, std::nullopt,
                                        bounds(options));

@@ -3,7 +3,7 @@
 //
 // No leader numbers the views. Each rank goes through its states in one order (alive in its first incarnation, gone,
 // alive in the second, ...), and a view holds, for each rank, the latest state that this process has heard of. The
-// version is the total number of steps of all ranks: it only grows, and two processes with the same knowledge have the
+// version counts the steps of all ranks together: it only grows, and two processes with the same knowledge have the
 // same version. Two processes with different knowledge may also have the same version; the digest tells them apart.
 #pragma once
 

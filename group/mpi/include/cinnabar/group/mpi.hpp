@@ -12,9 +12,10 @@
 //
 // These are plain functions that call MPI on the calling thread: never call them in a task or a handler. They are
 // collective: all processes of the communicator call them in the same order as their other collective operations, and
-// they block until all have done so; MPI has no time limit. A node has threads of its own, so MPI must be initialized
-// with MPI_THREAD_FUNNELED at least. With it, only the main thread may call; with MPI_THREAD_SERIALIZED, no other
-// thread may call MPI meanwhile. After they have returned, the group no longer needs MPI.
+// they block until all processes have called them; MPI has no time limit. A node has threads of its own, so MPI must be
+// initialized with MPI_THREAD_FUNNELED at least. With MPI_THREAD_FUNNELED, only the main thread may call these
+// functions; with MPI_THREAD_SERIALIZED, no other thread may call MPI meanwhile. After they have returned, the group no
+// longer needs MPI.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -64,7 +65,7 @@ inline Result<void> check_mpi_thread() {
     return {};
 }
 
-// While this lives, errors on the communicator are returned. By default they end the program.
+// While this object lives, errors on the communicator are returned. By default they end the program.
 class MpiErrorsReturn {
   public:
     explicit MpiErrorsReturn(MPI_Comm comm) : comm_(comm) {
@@ -160,17 +161,18 @@ inline Result<Roster> exchange_text(MPI_Comm comm, const GroupOptions& options, 
 // Gives the node's address to the other processes of the communicator and gets theirs, by rank. Uses the name and the
 // provider of `options`.
 //
-// Errors that all processes get: invalid_argument: the node of one does not listen, or name or provider differ.
-// too_large: more than 65,536 processes, or an address of more than 16,384 bytes. Errors of this process alone, after
-// which the others may wait for it: invalid_argument: MPI is not initialized or already finalized, this thread may not
-// call it, or the communicator is null or an inter-communicator. unsupported: MPI_THREAD_SINGLE. io: MPI failed;
-// Error::subject has its text.
+// Errors that all processes get: invalid_argument: the node of one process does not listen, or the processes use
+// different names or providers. too_large: more than 65,536 processes, or an address of more than 16,384 bytes. Errors
+// of this process alone, after which the others may wait for this process: invalid_argument: MPI is not initialized or
+// already finalized, this thread may not call it, or the communicator is null or an inter-communicator. unsupported:
+// MPI_THREAD_SINGLE. io: MPI failed; Error::subject has MPI's text.
 [[nodiscard]] inline Result<Roster> exchange_by_mpi(hl::NodeRef node, MPI_Comm comm, const GroupOptions& options = {}) {
     return detail::exchange_text(comm, options, node.address());
 }
 
-// Makes this process a member; all are present from the start. Errors of exchange_by_mpi(), Announcement::make() and
-// start(). If this process cannot be a member, the others get invalid_argument, as if its node did not listen.
+// Makes this process a member; all processes of the communicator are present from the start. Errors of
+// exchange_by_mpi(), Announcement::make() and start(). If this process cannot be a member, the others get
+// invalid_argument, as if its node did not listen.
 [[nodiscard]] inline Result<Group> bootstrap_by_mpi(hl::NodeRef node, MPI_Comm comm, GroupOptions options = {}) {
     Result<Announcement> mine = Announcement::make(node, options);
     auto roster = detail::exchange_text(comm, options, mine ? mine->line() : std::string());

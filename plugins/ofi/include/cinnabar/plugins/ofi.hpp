@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ofi plugin: the fabrics that libfabric reaches, through reliable-datagram endpoints. Needs libfabric 1.14 or
-// later. With OpenSSL 3 it has a second scheme, ofis, whose sessions are authenticated and encrypted. See
+// later. With OpenSSL 3 the plugin has a second scheme, ofis, whose sessions are authenticated and encrypted. See
 // plugins/ofi/README.md for addresses, providers and limits.
 #pragma once
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated network for tests. A World has hosts, each a transport of this process, a clock of its own, and faults.
-// All randomness comes from one seed: the same seed and the same calls give the same events in the same order.
+// A simulated network for tests. A World has a clock of its own, faults, and hosts, each of which is a transport of
+// this process. All randomness comes from one seed: the same seed and the same calls give the same events in the same
+// order.
 //
 // A World, its transports and their contexts are used by one thread at a time; contexts may be opened for one thread or
 // for many. Time does not pass by itself. A context that finds nothing to do is idle and returns from progress() at
 // once. When all open contexts of the living hosts are idle, the last of them advances time to the next event, or to
-// the earliest time for which one of them waits. advance() and run_to() advance time whether contexts are idle or not.
+// the earliest time for which an idle context waits. advance() and run_to() advance time whether contexts are idle or
+// not.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -22,8 +24,8 @@
 namespace cinnabar::sim {
 
 // "sim://NAME?world=N&profile=friendly|rdma_strict&seed=S": the host NAME in world N of the process (0 by default). The
-// first address that is opened creates the world with its profile and seed; the world ends with its last transport
-// (World::numbered).
+// first address of a world that is opened creates the world with the profile and seed of that address; the world ends
+// with its last transport (World::numbered).
 CINNABAR_API extern const na::PluginInfo plugin_info;
 
 enum class Profile : std::uint8_t {
@@ -31,9 +33,9 @@ enum class Profile : std::uint8_t {
     // RMA can be canceled; leases are revoked at once; memory of many segments has a single key.
     friendly,
     // Like verbs: messages are not ordered; a message that finds no receive slot is retried a few times and then breaks
-    // the connection, as does a refused RMA; RMA cannot be canceled and completes late; an op on memory that is no
-    // longer registered aborts the process; an RMA may touch only one segment of the peer and few local ones; fences
-    // take time.
+    // the connection; a refused RMA breaks the connection, too; RMA cannot be canceled and completes late; an op on
+    // memory that is no longer registered aborts the process; an RMA may touch only one segment of the peer and few
+    // local ones; fences take time.
     rdma_strict,
 };
 
@@ -43,8 +45,8 @@ struct WorldOptions {
     Microseconds latency_min{5};  // one way
     Microseconds latency_max{50};
     std::uint32_t bytes_per_us = 1000;
-    // A host sends the data of all its RMA at this rate, one access after the other. 0: no such limit; each access is
-    // sent at bytes_per_us, independently of the others.
+    // The rate at which a host sends the data of all its RMA together, one access after the other. 0: there is no such
+    // limit; each access is sent at bytes_per_us, independently of the others.
     std::uint32_t host_bytes_per_us = 0;
     // Faults, as "one in N"; 0: never.
     std::uint32_t again_one_in = 0;         // a post answers `again`
@@ -59,8 +61,8 @@ class WorldState;
 class CINNABAR_API World {
   public:
     [[nodiscard]] static std::shared_ptr<World> make(const WorldOptions& options);
-    // The world N of "sim://NAME?world=N", for tests of nodes that are opened by such addresses. If there is none yet,
-    // it is made with these options. It lives as long as this handle or one of its transports.
+    // Returns the world N of "sim://NAME?world=N", for tests of nodes that are opened by such addresses; if there is
+    // none yet, makes it with these options. The world lives as long as this handle or one of its transports.
     [[nodiscard]] static std::shared_ptr<World> numbered(std::uint64_t number, const WorldOptions& options = {});
     explicit World(const WorldOptions& options);
     ~World();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tcp plugin: messages and emulated RMA over TCP sockets, IPv4 and IPv6. Needs nothing but Linux. With OpenSSL 3 it
-// has a second scheme, tcps, which is the same over TLS 1.3. See plugins/tcp/README.md for addresses and limits.
+// The tcp plugin: messages and emulated RMA over TCP sockets, IPv4 and IPv6. Needs nothing but Linux. With OpenSSL 3
+// the plugin has a second scheme, tcps, which is the same over TLS 1.3. See plugins/tcp/README.md for addresses and
+// limits.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
