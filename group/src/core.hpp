@@ -89,7 +89,7 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(const ViewRequest& request) const;
     void doubt(Rank rank);
-    [[nodiscard]] Result<JoinAnswer> accept(const JoinRequest& request, na::Addr& hand_on);
+    [[nodiscard]] Result<JoinAnswer> accept(const JoinRequest& request, na::Addr& hand_on);  // assign_rank.cpp
     [[nodiscard]] std::vector<Rank> missing_of_roster(std::size_t ranks) const;
 
     // --- calls

@@ -21,8 +21,9 @@ class CreditPool {
 
     // Sets the number of receive slots for requests, which limits the budgets.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
-    // From now on, each connection over a transport whose receive slots grow adds slots. `limits`: the limits of that
-    // one of these transports with the fewest slots (na::receive_slots_for); the limits must outlive this object.
+    // Some transports have more receive slots the more connections there are (na::receive_slots_for). From now on, each
+    // connection over such a transport adds to the slots that limit the budgets. `limits`: those of the transport that
+    // has the fewest slots among them; they must outlive this object.
     void grow_slots_by(const na::Limits& limits) noexcept { growing_ = &limits; }
     [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
     // Replies that were begun and not sent: posted, or waiting for room in the transport.

@@ -132,8 +132,8 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) n
 bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     while (!lent.registrations.empty()) {
-        // dereg_mr waits for some time for the device to finish the message that it is receiving, then fails: it is
-        // tried again.
+        // dereg_mr waits a while until the device has received the rest of a message, and then fails; so it is called
+        // again.
         if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();
             lent.registrations.pop_back();

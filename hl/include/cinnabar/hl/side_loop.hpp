@@ -15,12 +15,12 @@ namespace cinnabar::hl {
 inline constexpr na::ContextId side_context = na::side_context;
 
 // Returns the side loop of this node as a node of its own: RPCs served by the side loop cannot be called through this
-// node, and RPCs that this node serves cannot be called through the side loop. The first call opens the side loop,
-// which is valid until it ends with the node, after the node's tasks and handlers. The policy of the node applies to
-// the side loop as well, so the policy's audit function may run on both threads at once; quotas count requests to the
-// side loop separately. Any thread, also a loop's. unsupported: the node has no threads of its own
-// (NodeOptions::progress_thread, a simulated network), or can only call itself. closed: the node is being destroyed.
-// out_of_memory. Also the errors of a transport that cannot open another context.
+// node, and RPCs that this node serves cannot be called through the side loop. The first call opens the side loop.
+// It ends with the node, after the node's own loops have stopped; until then, the returned node is valid. The policy of
+// the node applies to the side loop as well, so the policy's audit function may run on both threads at once; quotas
+// count requests to the side loop separately. Any thread, also a loop's. unsupported: the node has no threads of its
+// own (NodeOptions::progress_thread, a simulated network), or can only call itself. closed: the node is being
+// destroyed. out_of_memory. Also the errors of a transport that cannot open another context.
 [[nodiscard]] CINNABAR_API Result<NodeRef> side_loop(const NodeRef& node);
 
 }  // namespace cinnabar::hl
