@@ -4,9 +4,9 @@
 // own id and its parent's.
 //
 // Each process has a name: the program's, and the host's. Calls and transfers that a handler makes are drawn below it,
-// except for those that overlap an earlier one or outlive the handler, which are drawn beside it. The phases of a
-// call's time, if they are known, are drawn below the call. A flow leads from a call to its handler, also between
-// processes.
+// except for those that overlap an earlier one or outlive the handler, which are drawn beside it. The parts of a call's
+// time, if they are known, are arguments of the call, as far as they took a microsecond or more; if the call took 100
+// us, they are drawn below it, too. A flow leads from a call to its handler, also between processes.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
