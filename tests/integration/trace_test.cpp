@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +53,8 @@ class Recorder final : public hl::Tracer {
   public:
     explicit Recorder(bool begins) : begins_(begins) {}
     [[nodiscard]] std::uint32_t one_in() const noexcept override { return begins_ ? 1 : 0; }
+    [[nodiscard]] bool records(hl::TraceOrigin origin, TimeUs) noexcept override { return origin != left_out_; }
+    void leave_out(hl::TraceOrigin origin) noexcept { left_out_ = origin; }
     void ended(const Span& span) noexcept override {
         const std::lock_guard lock(mutex_);
         kept_.push_back({span.kind, std::string(span.name), span.context, span.parent, span.began_us, span.ended_us,
@@ -73,6 +76,7 @@ class Recorder final : public hl::Tracer {
 
   private:
     const bool begins_;
+    std::optional<hl::TraceOrigin> left_out_;
     std::mutex mutex_;
     std::vector<Kept> kept_;
 };
@@ -224,6 +228,38 @@ TEST_F(Trace, WithoutSamplingNoTraceBegins) {
     EXPECT_FALSE(hl::current_trace());
 }
 
+TEST_F(Trace, ACallThatIsLeftOutBeginsNoTrace) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    recorder->leave_out(hl::TraceOrigin::here);
+    open(recorder, recorder);
+    ASSERT_EQ(call(told), 7);
+    EXPECT_FALSE(seen_);
+    EXPECT_TRUE(recorder->spans().empty());
+    const TraceContext given{{0xa, 0xb}, 0xc};
+    ASSERT_EQ(call(told, &given), 7);
+    EXPECT_TRUE(std::ranges::equal(seen_.id, given.id) && seen_.sampled) << "a trace that has begun goes on";
+    await_spans(*recorder, 2);
+}
+
+TEST_F(Trace, ARequestThatIsLeftOutTakesWithItWhatItsHandlerDoes) {
+    const auto caller = std::make_shared<Recorder>(true);
+    const auto server = std::make_shared<Recorder>(true);
+    server->leave_out(hl::TraceOrigin::elsewhere);
+    open(caller, server);
+    for (const Rpc<int(int)>* rpc : {&passes_on, &plainly_passes_on}) {
+        seen_ = {};
+        ASSERT_EQ(call(*rpc), 7);
+        if (rpc == &plainly_passes_on) passed_on_.get_future().wait();
+        const Kept made = caller->one(SpanKind::call, std::string(rpc->name().text));
+        EXPECT_EQ(seen_, (TraceContext{{made.context.id[0], made.context.id[1]}, made.context.span, false}))
+            << "others know the call by the same trace, and do not record it";
+    }
+    const std::vector<std::byte> memory(1 << 20);
+    const Region region = Region::expose(memory).value();
+    ASSERT_EQ(client_->node.call(fetch, client_->peer, Bulk(region)).wait().value(), memory.size());
+    EXPECT_TRUE(server->spans().empty());
+}
+
 TEST_F(Trace, ATransferIsASpanOfItsHandler) {
     const auto recorder = std::make_shared<Recorder>(true);
     open(recorder, recorder);
@@ -373,6 +409,38 @@ TEST_F(Trace, WhatCannotBeWrittenIsCounted) {
     file->flush();
     EXPECT_EQ(file->failure(), ENOSPC);
     EXPECT_EQ(file->dropped(), 2u);
+}
+
+// Returns what follows each `before`, up to a quotation mark.
+std::set<std::string> all_after(const std::string& text, const std::string& before) {
+    std::set<std::string> found;
+    for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos;) {
+        at += before.size();
+        found.insert(text.substr(at, text.find('"', at) - at));
+    }
+    return found;
+}
+
+TEST_F(Trace, AFileWithALimitHoldsWholeTracesAndTheNumberOfTheOthers) {
+    const support::Folder folder;
+    constexpr std::size_t calls = 500;
+    {
+        const auto file = hl::TraceFile::make(folder.at("trace.json"), {.traces_per_second = 3}).value();
+        open(file, file);
+        for (std::size_t i = 0; i < calls; ++i) ASSERT_EQ(call(leaf), 7);
+        client_.reset();
+        server_.reset();
+        EXPECT_GT(file->calls_left_out(), 0u);
+        EXPECT_EQ(file->requests_left_out(), 0u);
+        EXPECT_EQ(file->dropped(), 0u);
+    }
+    const std::string text = folder.get("trace.json");
+    const std::size_t kept = count_of(text, R"("kind":"call")");
+    EXPECT_GE(kept, 3u);
+    EXPECT_EQ(all_after(text, R"("kind":"call","trace":")"), all_after(text, R"("kind":"handler","trace":")"));
+    EXPECT_EQ(count_of(text, R"("kind":"handler")"), kept);
+    EXPECT_NE(text.find(R"("args":{"calls":)" + std::to_string(calls - kept) + R"(,"requests":0}})"), std::string::npos)
+        << text;
 }
 
 TEST_F(Trace, OneInSoManyCallsBeginsATrace) {

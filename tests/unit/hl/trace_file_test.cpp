@@ -131,6 +131,31 @@ TEST(TraceFile, NeedsFewBytesForACall) {
     EXPECT_LE(add_call() - with_the_first, 1'200u);
 }
 
+// Spans are told to the file as if they came from a node, which asks first.
+TEST(TraceFile, TellsHowManyWereLeftOut) {
+    const support::Folder folder;
+    const auto left_out = [](int calls, int requests, const char* at) {
+        const std::string process = std::to_string(::getpid());
+        return R"({"ph":"C","name":"left out","pid":)" + process + R"(,"tid":)" + process + R"(,"ts":)" + at +
+               R"(,"args":{"calls":)" + std::to_string(calls) + R"(,"requests":)" + std::to_string(requests) + "}}";
+    };
+    {
+        const auto file =
+            TraceFile::make(folder.at("trace.json"), {.traces_per_second = 1, .requests_per_second = 1}).value();
+        for (int i = 0; i < 3; ++i) {
+            if (file->records(TraceOrigin::here, 1'000)) file->ended(small_span("call"));
+        }
+        file->flush();
+        file->flush();
+        EXPECT_TRUE(file->records(TraceOrigin::elsewhere, 1'000));
+        EXPECT_FALSE(file->records(TraceOrigin::elsewhere, 1'000));
+        EXPECT_EQ(file->calls_left_out(), 2u);
+        EXPECT_EQ(file->requests_left_out(), 1u);
+    }
+    const std::string text = relative(folder.get("trace.json"));
+    EXPECT_TRUE(text.ends_with(",\n" + left_out(2, 0, "250") + ",\n" + left_out(2, 1, "250") + "\n]\n")) << text;
+}
+
 // Numbers of each length, and a peer and a name that alternate with others.
 TEST(TraceFile, HoldsNumbersAndNamesOfAllLengths) {
     const support::Folder folder;

@@ -6,7 +6,8 @@
 // Each process has a name: the program's, and the host's. Calls and transfers that a handler makes are drawn below it,
 // except for those that overlap an earlier one or outlive the handler, which are drawn beside it. The parts of a call's
 // time, if they are known, are arguments of the call, as far as they took a microsecond or more; if the call took 100
-// us, they are drawn below it, too. A flow leads from a call to its handler, also between processes.
+// us, they are drawn below it, too. A flow leads from a call to its handler, also between processes. What the limits
+// leave out is a counter, "left out".
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -40,6 +41,7 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     void write_text() noexcept;
     void put_in_order(const std::vector<SpanRecord>& spans);
     void add(const SpanRecord& span);
+    void tell_left_out();
 
     UniqueFd file_;
     bool begun_ = false;
@@ -50,6 +52,8 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     std::vector<std::uint32_t> order_;    // the order in which the present spans are written, as indices
     std::uint64_t written_until_us_ = 0;  // when the last of the earlier spans ended
     std::uint64_t unwritten_ = 0;         // spans in the text
+    std::uint64_t told_calls_ = 0;        // of calls_left_out(), in the text
+    std::uint64_t told_requests_ = 0;
     std::atomic<int> failure_{0};
 };
 
