@@ -422,8 +422,12 @@ void CallOp::join(const TraceContext& trace) noexcept {
 void CallOp::begin_span(const TaskContext* task) noexcept {
     rpc::TraceContext& trace = call_->args.trace;
     if (!trace) join(task && task->request ? task->request->trace() : current_trace());
-    if (!loop_->node().tracer() || call_->args.sampled == rpc::Sampled::no) return;
-    if (!trace) trace = {{new_trace_number(), new_trace_number()}, 0};
+    Tracer* const tracer = loop_->node().tracer();
+    if (!tracer || call_->args.sampled == rpc::Sampled::no) return;
+    if (!trace) {
+        if (!tracer->records(TraceOrigin::here, call_->began_us)) return;
+        trace = {{new_trace_number(), new_trace_number()}, 0};
+    }
     call_->args.timed = !call_->args.one_way;
     parent_span_ = trace.span;
     trace.span = new_trace_number();

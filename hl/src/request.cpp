@@ -35,7 +35,11 @@ NodeCore& RequestState::core() const noexcept { return *served_.node; }
 
 void RequestState::begin_span() noexcept {
     detail::traces_seen.store(true, std::memory_order_relaxed);
-    if (served_.node->tracer() && request_.asks().sampled()) span_ = detail::new_trace_number();
+    sampled_ = request_.asks().sampled();
+    Tracer* const tracer = served_.node->tracer();
+    if (!tracer || !sampled_) return;
+    sampled_ = tracer->records(TraceOrigin::elsewhere, started_us_);
+    if (sampled_) span_ = detail::new_trace_number();
 }
 
 void RequestState::end_span(Errc result, TimeUs now) noexcept {
@@ -47,7 +51,7 @@ void RequestState::end_span(Errc result, TimeUs now) noexcept {
 TraceContext RequestState::trace() const noexcept {
     if (!request_.asks().traced()) return {};
     const rpc::TraceContext& given = request_.trace();
-    return {{given.id[0], given.id[1]}, span_ != 0 ? span_ : given.span, request_.asks().sampled()};
+    return {{given.id[0], given.id[1]}, span_ != 0 ? span_ : given.span, sampled_};
 }
 
 NodeRef RequestState::node() const noexcept { return NodeRef(served_.node); }

@@ -19,7 +19,12 @@ std::int64_t unix_offset(TimeSource& clock) noexcept {
 }  // namespace
 
 SpanExporter::SpanExporter(SpanExporterOptions options, TimeSource& clock)
-    : options_(options), clock_(clock), unix_offset_us_(unix_offset(clock)), thread_([this] { run(); }) {}
+    : options_(options),
+      clock_(clock),
+      unix_offset_us_(unix_offset(clock)),
+      traces_(options.traces_per_second),
+      requests_(options.requests_per_second),
+      thread_([this] { run(); }) {}
 
 SpanExporter::~SpanExporter() { CINNABAR_ASSERT(!thread_.joinable()); }
 

@@ -20,144 +20,140 @@ constexpr std::array<std::string_view, 3> kinds{"call", "handler", "transfer"};
 // Added to the name, so that a call and its handler are told apart.
 constexpr std::array<std::string_view, 3> suffixes{"", " (handler)", ""};
 
-// The maximum text of a span: its name twice, its peer, and some 4,100 other characters, most of them of its phases.
+// Calls that took as long have slices for their parts; in shorter ones, which may be many, nobody would see them.
+constexpr std::uint64_t drawn_from_us = 100;
+
+// The maximum text of a span: its name twice, its peer, and some 4,000 other characters, most of them of its parts.
 constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 6'144;
 
-// The names of to_string(CallPart), as literals, which are copied without a call.
-struct PartName {
+// The keys of a call's parts, with the names of to_string(CallPart), as literals, which are copied without a call.
+struct PartKey {
     template <std::size_t with_zero>
-    constexpr PartName(const char (&name)[with_zero]) : size(with_zero - 1) {
-        std::copy(name, name + size, text);
+    constexpr PartKey(const char (&key)[with_zero]) : size(with_zero - 1) {
+        std::copy(key, key + size, text);
     }
-    char text[24]{};
+    char text[TraceText::padded]{};
     std::size_t size;
 };
-constexpr std::array<PartName, call_parts> part_names{
-    "connecting",     "waiting for a credit", "waiting to be sent", "on the wire there",     "waiting for the handler",
-    "in the handler", "in its transfers",     "on the wire back",   "waiting for the caller"};
+constexpr std::array<PartKey, call_parts> part_keys{
+    R"(,"us connecting":)",        R"(,"us waiting for a credit":)",    R"(,"us waiting to be sent":)",
+    R"(,"us on the wire there":)", R"(,"us waiting for the handler":)", R"(,"us in the handler":)",
+    R"(,"us in its transfers":)",  R"(,"us on the wire back":)",        R"(,"us waiting for the caller":)"};
 
+// Those that took time.
 void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
     for (std::size_t part = 0; part < call_parts; ++part) {
-        text.add(R"(, "us )");
-        text.add_padded(part_names[part].text, part_names[part].size);
-        text.add(R"(": )");
+        if (parts_us[part] == 0) continue;
+        text.add_padded(part_keys[part].text, part_keys[part].size);
         text.add_number(parts_us[part]);
     }
 }
 
 void add_arguments(TraceText& text, const SpanRecord& span, std::string_view peer) noexcept {
-    text.add(", \"args\": {\"kind\": \"");
+    text.add(R"(,"args":{"kind":")");
     text.add(kinds[static_cast<std::size_t>(span.kind)]);
-    text.add("\", \"trace\": \"");
+    text.add(R"(","trace":")");
     text.add_hex(span.context.id[0]);
     text.add_hex(span.context.id[1]);
-    text.add("\", \"span\": \"");
+    text.add(R"(","span":")");
     text.add_hex(span.context.span);
-    text.add("\", \"parent\": \"");
-    if (span.parent != 0) text.add_hex(span.parent);
-    text.add("\", \"peer\": \"");
+    if (span.parent != 0) {
+        text.add(R"(","parent":")");
+        text.add_hex(span.parent);
+    }
+    text.add(R"(","peer":")");
     text.add(peer);
-    text.add("\", \"result\": \"");
+    text.add(R"(","result":")");
     text.add(to_string(span.result));
-    text.add("\"");
+    text.add(R"(")");
     if (span.bytes != 0) {
-        text.add(", \"bytes\": ");
+        text.add(R"(,"bytes":)");
         text.add_number(span.bytes);
     }
-    if (is_timed(span)) add_parts(text, span.parts_us);
+    add_parts(text, span.parts_us);
     text.add("}");
 }
 
-// What the events of a span have in common. Asynchronous slices of one lane of one process nest.
-struct SliceTrack {
-    std::string_view process;  // the text
-    std::uint64_t lane;
-};
-
-// Where the head of an event is in the text. The head is everything from the name to the time. Behind the name, the
-// heads of all events of a span differ only in one letter, the event's phase ("b" or "e").
-struct SliceHead {
-    std::size_t begin;
-    std::size_t behind_name;
-    std::size_t phase;
-    std::size_t end;
-};
-
-SliceHead add_head(TraceText& text, std::string_view name, std::string_view suffix, const SliceTrack& track) noexcept {
-    SliceHead head{};
-    head.begin = text.written().size();
-    text.add(R"({"name": ")");
-    text.add(name);
-    text.add(suffix);
-    head.behind_name = text.written().size();
-    text.add(R"(", "cat": "cinnabar", "ph": ")");
-    head.phase = text.written().size();
-    text.add(R"(b", "id2": {"local": "0x)");
-    text.add_hex(track.lane);
-    text.add(track.process);
-    head.end = text.written().size();
-    return head;
-}
-
-// The head of another slice of the span.
-SliceHead add_head(TraceText& text, const PartName& name, const SliceHead& of_span) noexcept {
-    SliceHead head{};
-    head.begin = text.written().size();
-    text.add(R"({"name": ")");
-    text.add_padded(name.text, name.size);
-    head.behind_name = text.written().size();
-    text.repeat(of_span.behind_name, of_span.end);
-    head.phase = head.behind_name + (of_span.phase - of_span.behind_name);
-    head.end = text.written().size();
-    return head;
-}
-
-void add_end(TraceText& text, const SliceHead& head, std::uint64_t at_us) noexcept {
-    text.add(",\n");
-    const std::size_t begin = text.written().size();
-    text.repeat(head.begin, head.end);
-    text.change(begin + (head.phase - head.begin), 'e');
-    text.add_time(at_us);
-    text.add("}");
-}
-
-// Adds the flow that leads from a call to its handler; the call and the handler identify the flow by the number of the
-// call's span. The flow is a part of the slices' own events, because separate flow events ("s" and "f") attach only to
-// slices of threads.
+// Adds the flow from a call to its handler, for which both use the number of the call's span. The flow is a part of the
+// slices' own events, because separate flow events ("s" and "f") attach only to slices of threads.
 void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     const bool out = span.kind == SpanKind::call;
     const std::uint64_t call = out ? span.context.span : span.parent;
     if (span.kind == SpanKind::transfer || call == 0) return;
-    text.add(R"(, "bind_id": "0x)");
+    text.add(R"(,"bind_id":"0x)");
     text.add_hex(call);
-    text.add(out ? R"(", "flow_out": true)" : R"(", "flow_in": true)");
+    text.add(out ? R"(","flow_out":true)" : R"(","flow_in":true)");
 }
 
-// Draws the phases one after the other, from the beginning of the call to its end. The phase of the handler's transfers
-// is drawn after the rest of the handler's time, no matter when the transfers ran.
-void add_phases(TraceText& text, const SpanRecord& span, const SliceHead& of_span) noexcept {
+constexpr std::string_view begin_event = ",\n{\"ph\":\"b\",\"name\":\"";
+constexpr std::string_view end_event = ",\n{\"ph\":\"e\",\"name\":\"";
+
+// A span as it is drawn.
+struct Slice {
+    std::uint64_t lane;
+    std::uint64_t began_us;
+    std::string_view name;
+    std::string_view peer;
+    std::string_view process;  // the text that names this process
+};
+
+// Where in the text is what all events of a span have between name and time. Asynchronous slices of one lane of one
+// process nest.
+struct Track {
+    std::size_t begin;
+    std::size_t end;
+};
+
+// The first event of a span, up to its time.
+Track add_first_begin(TraceText& text, SpanKind kind, const Slice& slice) noexcept {
+    text.add(begin_event);
+    text.add(slice.name);
+    text.add(suffixes[static_cast<std::size_t>(kind)]);
+    Track track{text.written().size(), 0};
+    text.add(R"(","cat":"cinnabar","id2":{"local":"0x)");
+    text.add_hex(slice.lane);
+    text.add(R"("})");
+    text.add(slice.process);
+    track.end = text.written().size();
+    return track;
+}
+
+// What follows the name, in all other events.
+void add_rest(TraceText& text, const Track& track, std::uint64_t at_us) noexcept {
+    text.repeat(track.begin, track.end);
+    text.add_time(at_us);
+    text.add("}");
+}
+
+// Draws the parts one after the other, from the beginning of the call to its end: transfers after the rest of their
+// handler's time, whenever they ran.
+[[gnu::noinline]] void draw_parts(TraceText& text, const SpanRecord& span, const Track& track) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
         const std::uint64_t part_us = std::min(span.parts_us[part], end_of(span) - at_us);
         if (part_us == 0) continue;
-        text.add(",\n");
-        const SliceHead head = add_head(text, part_names[part], of_span);
-        text.add_time(at_us);
-        text.add("}");
+        const std::string_view name = to_string(static_cast<CallPart>(part));
+        text.add(begin_event);
+        text.add(name);
+        add_rest(text, track, at_us);
         at_us += part_us;
-        add_end(text, head, at_us);
+        text.add(end_event);
+        text.add(name);
+        add_rest(text, track, at_us);
     }
 }
 
-void add_span(TraceText& text, const SpanRecord& span, std::uint64_t drawn_us, std::string_view name,
-              std::string_view peer, const SliceTrack& track) noexcept {
-    const SliceHead head = add_head(text, name, suffixes[static_cast<std::size_t>(span.kind)], track);
-    text.add_time(drawn_us);
+void add_span(TraceText& text, const SpanRecord& span, const Slice& slice) noexcept {
+    const Track track = add_first_begin(text, span.kind, slice);
+    text.add_time(slice.began_us);
     add_flow(text, span);
-    add_arguments(text, span, peer);
+    add_arguments(text, span, slice.peer);
     text.add("}");
-    if (is_timed(span)) add_phases(text, span, head);
-    add_end(text, head, end_of(span));
+    if (span.took_us >= drawn_from_us && is_timed(span)) draw_parts(text, span, track);
+    text.add(end_event);
+    text.add(slice.name);
+    text.add(suffixes[static_cast<std::size_t>(span.kind)]);
+    add_rest(text, track, end_of(span));
 }
 
 // For example "greeter on node7".
@@ -169,19 +165,19 @@ std::string process_name() {
 
 void add_process_name(TraceText& text, std::string_view name) noexcept {
     const auto process = static_cast<std::uint64_t>(::getpid());
-    text.add(R"({"name": "process_name", "ph": "M", "pid": )");
+    text.add(R"({"ph":"M","name":"process_name","pid":)");
     text.add_number(process);
-    text.add(R"(, "tid": )");
+    text.add(R"(,"tid":)");
     text.add_number(process);
-    text.add(R"(, "args": {"name": ")");
+    text.add(R"(,"args":{"name":")");
     text.add(name);
     text.add(R"("}})");
 }
 
-// The text of each event from its lane to its time.
+// What each event has in front of its time.
 std::string process_of_events() {
     const std::string process = std::to_string(::getpid());
-    return R"("}, "pid": )" + process + R"(, "tid": )" + process + R"(, "ts": )";
+    return R"(,"pid":)" + process + R"(,"tid":)" + process + R"(,"ts":)";
 }
 
 // The order of spans that began at the same time: viewers take the one that comes first in the file for the parent.
@@ -208,6 +204,10 @@ TraceFile::TraceFile(UniqueFd file, SpanExporterOptions options, TimeSource& clo
 
 TraceFile::~TraceFile() {
     finish();
+    if (begun_) {
+        tell_left_out();
+        write_text();
+    }
     (void)write(begun_ ? "\n]\n" : "[]\n");
 }
 
@@ -230,7 +230,7 @@ void TraceFile::write_text() noexcept {
     text_->clear();
 }
 
-// Sorts the spans by their beginnings. Spans come in the order in which they ended, so few are out of place.
+// Spans come in the order in which they ended, so few of them are out of place.
 void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
     const auto before = [&](std::uint32_t left, std::uint32_t right) {
         const SpanRecord& one = spans[left];
@@ -247,13 +247,34 @@ void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
 
 void TraceFile::add(const SpanRecord& span) {
     if (text_->room() < span_bytes_max) write_text();
-    // Spans whose parent is this handler may already be in the file, and may have begun in the same microsecond. So the
-    // handler is drawn from one microsecond earlier; otherwise viewers would not take the handler for the parent.
+    // Spans that this handler is the parent of may already be in the file, and may have begun in the same microsecond.
+    // The handler is drawn from one microsecond earlier, or viewers would not take it for the parent.
     const bool late = span.kind == SpanKind::handler && span.began_unix_us <= written_until_us_;
-    text_->add(",\n");
-    add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), names_->of_rpc(span.name), names_->of_peer(span.peer),
-             {process_, lanes_->lane_of(span)});
+    add_span(*text_, span,
+             {.lane = lanes_->lane_of(span),
+              .began_us = span.began_unix_us - (late ? 1 : 0),
+              .name = names_->of_rpc(span.name),
+              .peer = names_->of_peer(span.peer),
+              .process = process_});
     ++unwritten_;
+}
+
+// A counter, which viewers draw as a curve.
+void TraceFile::tell_left_out() {
+    const std::uint64_t calls = calls_left_out();
+    const std::uint64_t requests = requests_left_out();
+    if (calls == told_calls_ && requests == told_requests_) return;
+    told_calls_ = calls;
+    told_requests_ = requests;
+    if (text_->room() < span_bytes_max) write_text();
+    text_->add(",\n{\"ph\":\"C\",\"name\":\"left out\"");
+    text_->add(process_);
+    text_->add_time(written_until_us_);
+    text_->add(R"(,"args":{"calls":)");
+    text_->add_number(calls);
+    text_->add(R"(,"requests":)");
+    text_->add_number(requests);
+    text_->add("}}");
 }
 
 // Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
@@ -266,6 +287,7 @@ void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
     put_in_order(spans);
     for (const std::uint32_t each : order_) add(spans[each]);
     for (const SpanRecord& span : spans) written_until_us_ = std::max(written_until_us_, end_of(span));
+    tell_left_out();
     write_text();
 }
 

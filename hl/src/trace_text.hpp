@@ -18,6 +18,7 @@ namespace cinnabar::hl {
 class TraceText {
   public:
     static constexpr std::size_t plain_max = 1'024;
+    static constexpr std::size_t padded = 32;
 
     void clear() noexcept { used_ = 0; }
     [[nodiscard]] std::string_view written() const noexcept { return {text_.data(), used_}; }
@@ -70,14 +71,13 @@ class TraceText {
     [[nodiscard]] static std::string cut(std::string_view text) {
         return plain(std::string(text.substr(0, plain_max)));
     }
-    // As add(), of a text in 24 characters, which are copied at once.
-    void add_padded(const char (&text)[24], std::size_t size) noexcept {
+    // As add(), of a text in an array whose size is fixed, which is copied at once.
+    void add_padded(const char (&text)[padded], std::size_t size) noexcept {
         std::memcpy(end(), text, sizeof text);
         used_ += size;
     }
     // Appends a copy of the text from `begin` to `end`.
     void repeat(std::size_t begin, std::size_t end) noexcept { add({text_.data() + begin, end - begin}); }
-    void change(std::size_t at, char to) noexcept { text_[at] = to; }
 
   private:
     [[nodiscard]] static bool is_plain(char c) noexcept { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N] [traced=N]: small typed calls from tasks between two nodes
-// on one thread, and nothing else. call_instructions_test counts its instructions. timed: NodeOptions::timed_one_in.
-// traced: both nodes write a trace file to /dev/null, and one call in N begins a trace.
+// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N] [traced=N] [limit=N]: small typed calls from tasks between
+// two nodes on one thread, and nothing else. call_instructions_test counts its instructions. timed:
+// NodeOptions::timed_one_in. traced: both nodes write a trace file to /dev/null, and one call in N begins a trace;
+// limit: but N a second at most.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/trace_file.hpp>
 
@@ -45,9 +46,10 @@ int main(int count, char** words) {
     std::vector<std::string> more(words + std::min(count, 4), words + count);
     const auto timed = take_number(more, "timed=");
     const auto traced = take_number(more, "traced=");
+    const auto limit = take_number(more, "limit=");
     const bool arriving = std::erase(more, "on_arrival") != 0;
     if (count < 4 || !more.empty()) {
-        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N] [traced=N]\n");
+        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N] [traced=N] [limit=N]\n");
         return 2;
     }
     const std::string scheme = words[1];
@@ -57,7 +59,11 @@ int main(int count, char** words) {
     cinnabar::NodeOptions options;
     options.progress_thread = false;
     if (timed) options.timed_one_in = *timed;
-    if (traced) options.tracer = cinnabar::hl::TraceFile::make("/dev/null", {.one_in = *traced}).value();
+    if (traced) {
+        const cinnabar::hl::SpanExporterOptions traces{
+            .one_in = *traced, .traces_per_second = limit.value_or(0), .requests_per_second = 0};
+        options.tracer = cinnabar::hl::TraceFile::make("/dev/null", traces).value();
+    }
     auto server = cinnabar::Node::listen(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), options).value();
     const auto same = [](Words input) { return input; };
     (arriving ? server.serve(echo, same, cinnabar::on_arrival) : server.serve(echo, same)).value();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +53,8 @@ class Recorder final : public hl::Tracer {
   public:
     explicit Recorder(bool begins) : begins_(begins) {}
     [[nodiscard]] std::uint32_t one_in() const noexcept override { return begins_ ? 1 : 0; }
+    [[nodiscard]] bool records(hl::TraceOrigin origin, TimeUs) noexcept override { return origin != left_out_; }
+    void leave_out(hl::TraceOrigin origin) noexcept { left_out_ = origin; }
     void ended(const Span& span) noexcept override {
         const std::lock_guard lock(mutex_);
         kept_.push_back({span.kind, std::string(span.name), span.context, span.parent, span.began_us, span.ended_us,
@@ -73,6 +76,7 @@ class Recorder final : public hl::Tracer {
 
   private:
     const bool begins_;
+    std::optional<hl::TraceOrigin> left_out_;
     std::mutex mutex_;
     std::vector<Kept> kept_;
 };
@@ -224,6 +228,38 @@ TEST_F(Trace, WithoutSamplingNoTraceBegins) {
     EXPECT_FALSE(hl::current_trace());
 }
 
+TEST_F(Trace, ACallThatIsLeftOutBeginsNoTrace) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    recorder->leave_out(hl::TraceOrigin::here);
+    open(recorder, recorder);
+    ASSERT_EQ(call(told), 7);
+    EXPECT_FALSE(seen_);
+    EXPECT_TRUE(recorder->spans().empty());
+    const TraceContext given{{0xa, 0xb}, 0xc};
+    ASSERT_EQ(call(told, &given), 7);
+    EXPECT_TRUE(std::ranges::equal(seen_.id, given.id) && seen_.sampled) << "a trace that has begun goes on";
+    await_spans(*recorder, 2);
+}
+
+TEST_F(Trace, ARequestThatIsLeftOutTakesWithItWhatItsHandlerDoes) {
+    const auto caller = std::make_shared<Recorder>(true);
+    const auto server = std::make_shared<Recorder>(true);
+    server->leave_out(hl::TraceOrigin::elsewhere);
+    open(caller, server);
+    for (const Rpc<int(int)>* rpc : {&passes_on, &plainly_passes_on}) {
+        seen_ = {};
+        ASSERT_EQ(call(*rpc), 7);
+        if (rpc == &plainly_passes_on) passed_on_.get_future().wait();
+        const Kept made = caller->one(SpanKind::call, std::string(rpc->name().text));
+        EXPECT_EQ(seen_, (TraceContext{{made.context.id[0], made.context.id[1]}, made.context.span, false}))
+            << "others know the call by the same trace, and do not record it";
+    }
+    const std::vector<std::byte> memory(1 << 20);
+    const Region region = Region::expose(memory).value();
+    ASSERT_EQ(client_->node.call(fetch, client_->peer, Bulk(region)).wait().value(), memory.size());
+    EXPECT_TRUE(server->spans().empty());
+}
+
 TEST_F(Trace, ATransferIsASpanOfItsHandler) {
     const auto recorder = std::make_shared<Recorder>(true);
     open(recorder, recorder);
@@ -302,8 +338,9 @@ TEST_F(Trace, AFileHasABeginAndAnEndOfEachSpan) {
     for (int i = 0; i < 10; ++i) ASSERT_EQ(call(leaf), 7);
     file->flush();
     const std::string whole_so_far = folder.get("trace.json");
-    EXPECT_TRUE(whole_so_far.starts_with("[\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": ")) << whole_so_far;
-    EXPECT_NE(whole_so_far.find("\n{\"name\": \"trace.leaf\", \"cat\": \""), std::string::npos) << whole_so_far;
+    EXPECT_TRUE(whole_so_far.starts_with("[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":")) << whole_so_far;
+    EXPECT_NE(whole_so_far.find("\n{\"ph\":\"b\",\"name\":\"trace.leaf\",\"cat\":\""), std::string::npos)
+        << whole_so_far;
     client_.reset();
     server_.reset();
 }
@@ -320,12 +357,12 @@ TEST_F(Trace, AFileThatWasClosedIsOneArrayOfJson) {
         EXPECT_EQ(file->failure(), 0);
     }
     const std::string text = folder.get("trace.json");
-    EXPECT_EQ(count_of(text, "\"ph\": \"b\""), count_of(text, "\"ph\": \"e\""));
-    EXPECT_EQ(count_of(text, "\"kind\": \"call\""), 10u);
-    EXPECT_EQ(count_of(text, "\"kind\": \"handler\""), 10u);
-    EXPECT_EQ(count_of(text, "\"flow_out\": true"), 10u);
-    EXPECT_EQ(count_of(text, "\"flow_in\": true"), 10u);
-    EXPECT_EQ(count_of(text, "\"us on the wire there\": "), 10u) << "of each call";
+    EXPECT_EQ(count_of(text, "\"ph\":\"b\""), count_of(text, "\"ph\":\"e\""));
+    EXPECT_EQ(count_of(text, "\"kind\":\"call\""), 10u);
+    EXPECT_EQ(count_of(text, "\"kind\":\"handler\""), 10u);
+    EXPECT_EQ(count_of(text, "\"flow_out\":true"), 10u);
+    EXPECT_EQ(count_of(text, "\"flow_in\":true"), 10u);
+    EXPECT_GE(count_of(text, "\"us "), 10u) << "of each call some part took time";
     EXPECT_TRUE(text.ends_with("}\n]\n"));
     EXPECT_EQ(count_of(text, "{"), count_of(text, "}"));
 }
@@ -349,7 +386,7 @@ TEST_F(Trace, AFileHasANestedCallBelowItsHandler) {
     }
     const std::string text = folder.get("trace.json");
     const auto lane = [&](const std::string& name) {
-        return after_text(text, "{\"name\": \"" + name + R"(", "cat": "cinnabar", "ph": "b", "id2": {"local": ")");
+        return after_text(text, R"({"ph":"b","name":")" + name + R"(","cat":"cinnabar","id2":{"local":")");
     };
     EXPECT_EQ(lane("trace.leaf"), lane("trace.middle (handler)")) << text;
     EXPECT_NE(lane("trace.leaf (handler)"), lane("trace.leaf")) << text;
@@ -374,6 +411,38 @@ TEST_F(Trace, WhatCannotBeWrittenIsCounted) {
     EXPECT_EQ(file->dropped(), 2u);
 }
 
+// Returns what follows each `before`, up to a quotation mark.
+std::set<std::string> all_after(const std::string& text, const std::string& before) {
+    std::set<std::string> found;
+    for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos;) {
+        at += before.size();
+        found.insert(text.substr(at, text.find('"', at) - at));
+    }
+    return found;
+}
+
+TEST_F(Trace, AFileWithALimitHoldsWholeTracesAndTheNumberOfTheOthers) {
+    const support::Folder folder;
+    constexpr std::size_t calls = 500;
+    {
+        const auto file = hl::TraceFile::make(folder.at("trace.json"), {.traces_per_second = 3}).value();
+        open(file, file);
+        for (std::size_t i = 0; i < calls; ++i) ASSERT_EQ(call(leaf), 7);
+        client_.reset();
+        server_.reset();
+        EXPECT_GT(file->calls_left_out(), 0u);
+        EXPECT_EQ(file->requests_left_out(), 0u);
+        EXPECT_EQ(file->dropped(), 0u);
+    }
+    const std::string text = folder.get("trace.json");
+    const std::size_t kept = count_of(text, R"("kind":"call")");
+    EXPECT_GE(kept, 3u);
+    EXPECT_EQ(all_after(text, R"("kind":"call","trace":")"), all_after(text, R"("kind":"handler","trace":")"));
+    EXPECT_EQ(count_of(text, R"("kind":"handler")"), kept);
+    EXPECT_NE(text.find(R"("args":{"calls":)" + std::to_string(calls - kept) + R"(,"requests":0}})"), std::string::npos)
+        << text;
+}
+
 TEST_F(Trace, OneInSoManyCallsBeginsATrace) {
     const support::Folder folder;
     hl::SpanExporterOptions options;
@@ -385,7 +454,7 @@ TEST_F(Trace, OneInSoManyCallsBeginsATrace) {
     client_.reset();
     server_.reset();
     file->flush();
-    const std::size_t spans = count_of(folder.get("trace.json"), "\"args\": {\"kind\": ");
+    const std::size_t spans = count_of(folder.get("trace.json"), "\"args\":{\"kind\":");
     EXPECT_EQ(spans % 2, 0u) << "a call and its handler";
     EXPECT_NEAR(static_cast<double>(spans) / 2, calls / 4, 20);
 }

@@ -25,14 +25,14 @@ class Otlp : public testing::Test {
         set_log_sink([](const LogLine& line, void* self) { static_cast<Otlp*>(self)->line_ = line.text; }, this);
     }
     ~Otlp() override { set_log_sink(nullptr, nullptr); }
-    // Makes a call that is served, and one that is not.
-    void call(const std::shared_ptr<OtlpExporter>& exporter) {
+    // Makes calls that are served, and one that is not.
+    void call(const std::shared_ptr<OtlpExporter>& exporter, int served = 1) {
         NodeOptions options;
         options.tracer = exporter;
         const Node server = Node::listen("tcp://127.0.0.1:0", options).value();
         server.serve(echo, [](int value) { return value; }).value();
         const auto [client, peer] = Node::connect(server.address(), options).value();
-        EXPECT_EQ(client.call(echo, peer, 7).wait().value(), 7);
+        for (int i = 0; i < served; ++i) EXPECT_EQ(client.call(echo, peer, 7).wait().value(), 7);
         EXPECT_EQ(client.call(nobody, peer, 7).wait().code(), Errc::no_such_rpc);
     }
     static std::vector<json> spans_of(test::Collector& collector) {
@@ -85,6 +85,20 @@ TEST_F(Otlp, ACollectorGetsTheSpansOfACallAndItsHandler) {
     EXPECT_EQ(failed["status"]["message"], "no such rpc");
     // A time after 2020, since collectors sort by it.
     EXPECT_GT(std::stoull(failed["startTimeUnixNano"].get<std::string>()), 1'600'000'000'000'000'000u);
+}
+
+TEST_F(Otlp, ACollectorGetsNoMoreTracesThanTheLimit) {
+    test::Collector collector(200);
+    const auto exporter =
+        OtlpExporter::make({.url = collector.url(), .service = "the test", .spans = {.traces_per_second = 1}}).value();
+    constexpr int served = 500;
+    call(exporter, served);
+    exporter->flush();
+    EXPECT_GT(exporter->calls_left_out(), 0u);
+    std::set<std::string> traces;
+    for (const json& span : spans_of(collector)) traces.insert(span["traceId"].get<std::string>());
+    EXPECT_EQ(traces.size() + exporter->calls_left_out(), served + 1u);
+    EXPECT_EQ(exporter->dropped(), 0u);
 }
 
 TEST_F(Otlp, WhatACollectorRefusesIsCountedAndToldOnce) {

@@ -132,14 +132,18 @@ std::vector<Row> run_introspection(const Settings& settings) {
 
 std::vector<Row> run_trace(const Settings& settings) {
     constexpr std::size_t in_flight = 64;
-    const Contest contest{"trace.cost",    "kcalls/s", 1e-3, Metric::work_per_second, Bar{Sense::at_least, 0.98},
+    const Contest limited{"trace.cost",    "kcalls/s", 1e-3, Metric::work_per_second, Bar{Sense::at_least, 0.98},
                           "without traces"};
-    const auto make = [](std::uint32_t one_in) {
-        return [one_in](const Settings& s) {
-            return make_typed_calls(s.cores, Wire::shm, Handler::plain, in_flight, one_in);
+    const Contest all{"trace.cost.all", "kcalls/s", 1e-3, Metric::work_per_second, {}, "without traces"};
+    const auto make = [](const hl::SpanExporterOptions& traces) {
+        return [traces](const Settings& s) {
+            return make_typed_calls(s.cores, Wire::shm, Handler::plain, in_flight, traces);
         };
     };
-    return {run_contest(contest, make(100), make(0), settings)};
+    const hl::SpanExporterOptions no_limits{.one_in = 100, .traces_per_second = 0, .requests_per_second = 0};
+    const auto none = make({.one_in = 0});
+    return {run_contest(limited, make({.one_in = 100}), none, settings),
+            run_contest(all, make(no_limits), none, settings)};
 }
 
 // The instructions of a typed call over shm, both sides together.

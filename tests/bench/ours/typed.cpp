@@ -24,14 +24,14 @@ constexpr std::chrono::seconds call_time{5};
 
 const char* scheme_of(Wire wire) { return wire == Wire::shm ? "shm://" : "tcp://"; }
 
-NodeOptions traced(NodeOptions options, std::uint32_t one_in) {
-    if (one_in != 0) options.tracer = hl::TraceFile::make("/dev/null", {.one_in = one_in}).value();
+NodeOptions traced(NodeOptions options, const hl::SpanExporterOptions& traces) {
+    if (traces.one_in != 0) options.tracer = hl::TraceFile::make("/dev/null", traces).value();
     return options;
 }
 
-void serve(PartnerSide& side, Wire wire, std::uint32_t traced_one_in) {
+void serve(PartnerSide& side, Wire wire, const hl::SpanExporterOptions& traces) {
     const auto place = wire == Wire::shm ? "shm://" : "tcp://127.0.0.1:0";
-    auto node = Node::listen(place, traced({}, traced_one_in)).value();
+    auto node = Node::listen(place, traced({}, traces)).value();
     node.serve(plain_echo, [](Words words) { return words; }).value();
     node.serve(coroutine_echo, [](Words words) -> Task<Words> { co_return words; }).value();
     const Pool pool = node.make_pool({.threads = 4}).value();
@@ -48,11 +48,11 @@ void serve(PartnerSide& side, Wire wire, std::uint32_t traced_one_in) {
 
 class TypedCalls final : public Subject {
   public:
-    TypedCalls(Cores cores, Wire wire, Handler handler, std::size_t in_flight, std::uint32_t traced_one_in)
+    TypedCalls(Cores cores, Wire wire, Handler handler, std::size_t in_flight, const hl::SpanExporterOptions& traces)
         : handler_(handler),
           in_flight_(in_flight),
-          partner_(cores.server, [=](PartnerSide& side) { serve(side, wire, traced_one_in); }),
-          node_(Node::open(scheme_of(wire), traced({.progress_thread = false}, traced_one_in)).value()),
+          partner_(cores.server, [=](PartnerSide& side) { serve(side, wire, traces); }),
+          node_(Node::open(scheme_of(wire), traced({.progress_thread = false}, traces)).value()),
           peer_(node_.lookup(partner_.announced()).value()) {}
 
     Slice run_slice(std::chrono::milliseconds duration) override {
@@ -112,8 +112,8 @@ class TypedCalls final : public Subject {
 }  // namespace
 
 std::unique_ptr<Subject> make_typed_calls(Cores cores, Wire wire, Handler handler, std::size_t in_flight,
-                                          std::uint32_t traced_one_in) {
-    return std::make_unique<TypedCalls>(cores, wire, handler, in_flight, traced_one_in);
+                                          const hl::SpanExporterOptions& traces) {
+    return std::make_unique<TypedCalls>(cores, wire, handler, in_flight, traces);
 }
 
 }  // namespace cinnabar::bench

@@ -5,6 +5,8 @@
 #include "../harness/subject.hpp"
 #include "endpoint.hpp"
 
+#include <cinnabar/hl/span_exporter.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,9 +21,9 @@ enum class Handler : std::uint8_t {
     strings,    // a function on the loop, with a string
 };
 
-// `in_flight` tasks, each of which makes one call after the other. Nodes have default options. One in `traced_one_in`
-// calls begins a trace, whose spans both sides write to a file. Work: calls.
+// `in_flight` tasks, each of which makes one call after the other. Nodes have default options. With `traces.one_in`,
+// both sides write spans to a file. Work: calls.
 [[nodiscard]] std::unique_ptr<Subject> make_typed_calls(Cores cores, Wire wire, Handler handler, std::size_t in_flight,
-                                                        std::uint32_t traced_one_in = 0);
+                                                        const hl::SpanExporterOptions& traces = {.one_in = 0});
 
 }  // namespace cinnabar::bench

@@ -29,16 +29,16 @@ std::size_t lines_in(const std::string& text) { return static_cast<std::size_t>(
 
 // The text with times counted from the first one, and without the name of the process.
 std::string relative(std::string text) {
-    static const std::regex process("\"args\": \\{\"name\": \"[^\" ]+ on [^\" ]+\"");
-    static const std::regex time("\"ts\": ([0-9]+)");
-    text = std::regex_replace(text, process, "\"args\": {\"name\": \"PROGRAM on HOST\"");
+    static const std::regex process(R"("args":\{"name":"[^" ]+ on [^" ]+")");
+    static const std::regex time(R"("ts":([0-9]+))");
+    text = std::regex_replace(text, process, R"("args":{"name":"PROGRAM on HOST")");
     std::string out;
     std::int64_t first = 0;
     std::smatch found;
     while (std::regex_search(text, found, time)) {
         const std::int64_t at = std::stoll(found[1]);
         if (first == 0) first = at;
-        out += found.prefix().str() + "\"ts\": " + std::to_string(at - first);
+        out += found.prefix().str() + "\"ts\":" + std::to_string(at - first);
         text = found.suffix().str();
     }
     return out + text;
@@ -47,8 +47,8 @@ std::string relative(std::string text) {
 // The head of an event in the lane of this number, up to the time.
 std::string head(const std::string& name, char phase, const std::string& lane) {
     const std::string process = std::to_string(::getpid());
-    return R"({"name": ")" + name + R"(", "cat": "cinnabar", "ph": ")" + phase + R"(", "id2": {"local": "0x)" + lane +
-           R"("}, "pid": )" + process + R"(, "tid": )" + process + R"(, "ts": )";
+    return R"({"ph":")" + std::string(1, phase) + R"(","name":")" + name + R"(","cat":"cinnabar","id2":{"local":"0x)" +
+           lane + R"("},"pid":)" + process + R"(,"tid":)" + process + R"(,"ts":)";
 }
 
 constexpr const char* lane_of_parent = "00000000000000ab";
@@ -67,17 +67,16 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
         file->ended(span);
     }
     const std::string process = std::to_string(::getpid());
-    const std::string flow = R"(, "bind_id": "0x0000000000000003", "flow_out": true)";
+    const std::string flow = R"(,"bind_id":"0x0000000000000003","flow_out":true)";
     const std::string arguments =
-        R"(, "args": {"kind": "call", "trace": "0000000000000001fedcba9876543210", "span": "0000000000000003", )"
-        R"("parent": "00000000000000ab", "peer": "tcp://10.0.0.5:4000", "result": ")" +
+        R"(,"args":{"kind":"call","trace":"0000000000000001fedcba9876543210","span":"0000000000000003",)"
+        R"("parent":"00000000000000ab","peer":"tcp://10.0.0.5:4000","result":")" +
         std::string(to_string(Errc::timed_out)) +
-        R"(", "bytes": 4096, "us connecting": 1, "us waiting for a credit": 0, "us waiting to be sent": 0, )"
-        R"("us on the wire there": 8, "us waiting for the handler": 0, "us in the handler": 20, )"
-        R"("us in its transfers": 9, "us on the wire back": 12, "us waiting for the caller": 200}})";
+        R"(","bytes":4096,"us connecting":1,"us on the wire there":8,"us in the handler":20,)"
+        R"("us in its transfers":9,"us on the wire back":12,"us waiting for the caller":200}})";
     std::string expected = R"([
-{"name": "process_name", "ph": "M", "pid": )" +
-                           process + R"(, "tid": )" + process + R"(, "args": {"name": "PROGRAM on HOST"}},
+{"ph":"M","name":"process_name","pid":)" +
+                           process + R"(,"tid":)" + process + R"(,"args":{"name":"PROGRAM on HOST"}},
 )";
     expected += head("quotedname", 'b', lane_of_parent) + "0" + flow + arguments;
     const auto slice = [&](const std::string& name, int from, int to) {
@@ -94,7 +93,7 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
     EXPECT_EQ(relative(folder.get("trace.json")), expected);
 }
 
-TEST(TraceFile, NamesAllPhasesAsTheRestDoes) {
+TEST(TraceFile, NamesAllPartsAsTheRestDoes) {
     const support::Folder folder;
     {
         const auto file = TraceFile::make(folder.at("trace.json")).value();
@@ -105,9 +104,56 @@ TEST(TraceFile, NamesAllPhasesAsTheRestDoes) {
     const std::string text = folder.get("trace.json");
     for (std::size_t part = 0; part < call_parts; ++part) {
         const std::string name(to_string(static_cast<CallPart>(part)));
-        EXPECT_NE(text.find(", \"us " + name + "\": 12"), std::string::npos) << name;
-        EXPECT_NE(text.find("{\"name\": \"" + name + "\", "), std::string::npos) << name;
+        EXPECT_NE(text.find(",\"us " + name + "\":12"), std::string::npos) << name;
+        EXPECT_NE(text.find("{\"ph\":\"b\",\"name\":\"" + name + "\","), std::string::npos) << name;
     }
+}
+
+// A short call, which has all its parts as arguments, and its handler.
+TEST(TraceFile, NeedsFewBytesForACall) {
+    const support::Folder folder;
+    const auto file = TraceFile::make(folder.at("trace.json")).value();
+    const na::Addr peer = na::Addr::parse("tcp://10.0.0.5:4000").value();
+    const auto add_call = [&] {
+        Span span = small_span("some.name");
+        span.peer = &peer;
+        span.ended_us = span.began_us + 99;
+        span.parts_us.fill(11);
+        file->ended(span);
+        span.kind = SpanKind::handler;
+        span.parent = span.context.span;
+        span.parts_us = {};
+        file->ended(span);
+        file->flush();
+        return folder.get("trace.json").size();
+    };
+    const std::size_t with_the_first = add_call();
+    EXPECT_LE(add_call() - with_the_first, 1'200u);
+}
+
+// Spans are told to the file as if they came from a node, which asks first.
+TEST(TraceFile, TellsHowManyWereLeftOut) {
+    const support::Folder folder;
+    const auto left_out = [](int calls, int requests, const char* at) {
+        const std::string process = std::to_string(::getpid());
+        return R"({"ph":"C","name":"left out","pid":)" + process + R"(,"tid":)" + process + R"(,"ts":)" + at +
+               R"(,"args":{"calls":)" + std::to_string(calls) + R"(,"requests":)" + std::to_string(requests) + "}}";
+    };
+    {
+        const auto file =
+            TraceFile::make(folder.at("trace.json"), {.traces_per_second = 1, .requests_per_second = 1}).value();
+        for (int i = 0; i < 3; ++i) {
+            if (file->records(TraceOrigin::here, 1'000)) file->ended(small_span("call"));
+        }
+        file->flush();
+        file->flush();
+        EXPECT_TRUE(file->records(TraceOrigin::elsewhere, 1'000));
+        EXPECT_FALSE(file->records(TraceOrigin::elsewhere, 1'000));
+        EXPECT_EQ(file->calls_left_out(), 2u);
+        EXPECT_EQ(file->requests_left_out(), 1u);
+    }
+    const std::string text = relative(folder.get("trace.json"));
+    EXPECT_TRUE(text.ends_with(",\n" + left_out(2, 0, "250") + ",\n" + left_out(2, 1, "250") + "\n]\n")) << text;
 }
 
 // Numbers of each length, and a peer and a name that alternate with others.
@@ -128,9 +174,9 @@ TEST(TraceFile, HoldsNumbersAndNamesOfAllLengths) {
     const std::string text = folder.get("trace.json");
     for (const std::uint64_t number : numbers) {
         const std::string wanted = "\"tcp://10.0.0.5:" + std::to_string(4'000 + number % 5) +
-                                   "\", \"result\": \"ok\", \"bytes\": " + std::to_string(number) + "}";
+                                   "\",\"result\":\"ok\",\"bytes\":" + std::to_string(number) + "}";
         EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
-        EXPECT_NE(text.find("{\"name\": \"" + names[number % names.size()] + "\", "), std::string::npos);
+        EXPECT_NE(text.find(",\"name\":\"" + names[number % names.size()] + "\","), std::string::npos);
     }
 }
 
@@ -151,7 +197,7 @@ class OfAHandler : public testing::Test {
         return relative(folder_.get("trace.json"));
     }
     static bool below(const std::string& text, const std::string& name) {
-        EXPECT_NE(text.find("\n{\"name\": \"" + name + '"'), std::string::npos) << name;
+        EXPECT_NE(text.find("\n{\"ph\":\"b\",\"name\":\"" + name + '"'), std::string::npos) << name;
         return text.find('\n' + head(name, 'b', lane_of_parent)) != std::string::npos;
     }
     support::Folder folder_;
@@ -174,7 +220,7 @@ TEST_F(OfAHandler, WhatItDoesInTurnIsBelowIt) {
     EXPECT_TRUE(below(text, "pull"));
     EXPECT_FALSE(below(text, "outlives"));
     const std::string handler = '\n' + head("serves (handler)", 'b', lane_of_parent) +
-                                R"(0, "bind_id": "0x00000000000000cd", "flow_in": true, "args": {"kind": "handler")";
+                                R"(0,"bind_id":"0x00000000000000cd","flow_in":true,"args":{"kind":"handler")";
     ASSERT_NE(text.find(handler), std::string::npos) << text;
     EXPECT_LT(text.find(handler), text.find("\"first\"")) << "a viewer takes the first of two to be the parent";
 }

@@ -41,7 +41,7 @@ class CINNABAR_API RequestState {
     [[nodiscard]] Microseconds time_left() const noexcept;
 
     // The trace that the request belongs to; empty: none. The span in the TraceContext is the handler's or, if no
-    // Tracer records the handler, the call's.
+    // Tracer records the handler, the call's. The trace is not sampled if the caller says so, or this node's Tracer.
     [[nodiscard]] TraceContext trace() const noexcept;
     [[nodiscard]] bool traced() const noexcept { return request_.asks().traced(); }
     [[nodiscard]] NodeCore& core() const noexcept;
@@ -69,6 +69,7 @@ class CINNABAR_API RequestState {
     Loop* loop_;
     TimeUs started_us_;
     std::uint64_t span_ = 0;  // 0: not recorded
+    bool sampled_ = false;    // of the trace, as this node passes it on
     std::atomic<RequestScope*> scope_{nullptr};
 };
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Tracer that passes spans to a thread of its own, which may block. Base class of TraceFile and of cinnabar::otlp.
+// A Tracer that passes spans to a thread of its own, which may block, and limits how many traces are recorded a second.
+// Base class of TraceFile and of cinnabar::otlp.
+//
+// Traces are limited where they begin, so those that are recorded are whole. A trace that another node began is limited
+// by requests: one that is left out takes with it all that its handler would have recorded, here and elsewhere. What
+// CallOptions::trace continues is recorded in any case; the program decides about it (TraceContext::sampled).
 #pragma once
 
 #include <cinnabar/hl/trace.hpp>
+#include <cinnabar/hl/trace_limit.hpp>
 #include <cinnabar/na/addr.hpp>
 
 #include <condition_variable>
@@ -31,7 +37,11 @@ struct SpanRecord {
 [[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
-    std::uint32_t one_in = 1;        // one in this many calls outside of any trace begins one; 0: none
+    std::uint32_t one_in = 1;  // one in this many calls outside of any trace begins one; 0: none
+    // Of the calls that one_in chose, so many begin a trace in a second, and of the requests that bring a sampled one,
+    // so many are recorded; as many more at once after a quiet second. 0: no limit. Further ones are counted.
+    std::uint32_t traces_per_second = 1'000;
+    std::uint32_t requests_per_second = 10'000;
     std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
     Microseconds period{1'000'000};  // longest time until a span is exported; half of spans_max wake the thread early
 };
@@ -44,11 +54,18 @@ class CINNABAR_API SpanExporter : public Tracer {
     ~SpanExporter() override;
 
     [[nodiscard]] std::uint32_t one_in() const noexcept override { return options_.one_in; }
+    [[nodiscard]] bool records(TraceOrigin origin, TimeUs now) noexcept override {
+        return origin == TraceOrigin::here ? traces_.admits(now) : requests_.admits(now);
+    }
     void ended(const Span& span) noexcept override;
 
     // Exports all spans that have ended, on the thread, and waits for it.
     void flush();
+    // Spans that found no room, or could not be exported.
     [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+    // Calls that began no trace, and requests that were not recorded, because of the limits.
+    [[nodiscard]] std::uint64_t calls_left_out() const noexcept { return traces_.left_out(); }
+    [[nodiscard]] std::uint64_t requests_left_out() const noexcept { return requests_.left_out(); }
 
   protected:
     // Called on the thread, one call at a time. `spans` is not empty.
@@ -64,6 +81,8 @@ class CINNABAR_API SpanExporter : public Tracer {
     const SpanExporterOptions options_;
     TimeSource& clock_;
     const std::int64_t unix_offset_us_;  // from the clock to 1970
+    TraceLimit traces_;
+    TraceLimit requests_;
     std::atomic<std::uint64_t> dropped_{0};
     std::mutex mutex_;
     std::condition_variable changed_;

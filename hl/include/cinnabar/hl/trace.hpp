@@ -60,6 +60,12 @@ struct Span {
     CallParts parts_us{};            // of a call that was answered; otherwise, and for one-way calls, all 0
 };
 
+// Where the trace began that a Tracer is asked about.
+enum class TraceOrigin : std::uint8_t {
+    here,       // a call that one_in() chose would begin it
+    elsewhere,  // a request brings it
+};
+
 // Receives spans. Called on any thread, on several at once, and on threads that drive a context: must not block.
 class CINNABAR_API Tracer {
   public:
@@ -67,6 +73,10 @@ class CINNABAR_API Tracer {
     // Of the calls outside of any trace, one in this many begins a trace, chosen by a hash of the call's id; 0: no call
     // does. Queried once, when the node is opened.
     [[nodiscard]] virtual std::uint32_t one_in() const noexcept = 0;
+    // Asked for each call that one_in() chose, and for each request of a sampled trace; `now` is on the node's clock.
+    // False: the call begins no trace; of the request nothing is recorded, neither here nor by the nodes that its
+    // handler calls, since the trace travels on as one that is not sampled. The default is true.
+    [[nodiscard]] virtual bool records(TraceOrigin origin, TimeUs now) noexcept;
     virtual void ended(const Span& span) noexcept = 0;
 };
 

@@ -5,8 +5,9 @@
 //
 // Each process has a name: the program's, and the host's. Calls and transfers that a handler makes are drawn below the
 // handler. A call or transfer that overlaps an earlier one of the handler, or outlives the handler, is drawn beside it
-// instead. The phases of a call's time, if they are known, are drawn below the call. A flow leads from a call to its
-// handler, also between processes.
+// instead. The parts of a call's time, if they are known, are arguments of the call; parts below a microsecond are left
+// out. The parts are drawn below the call, too, if the call took at least 100 us. A flow leads from a call to its
+// handler, also between processes. The counter "left out" shows how many calls and requests the limits have left out.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -40,6 +41,7 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     void write_text() noexcept;
     void put_in_order(const std::vector<SpanRecord>& spans);
     void add(const SpanRecord& span);
+    void tell_left_out();
 
     UniqueFd file_;
     bool begun_ = false;
@@ -50,6 +52,8 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     std::vector<std::uint32_t> order_;    // the order in which the present spans are written, as indices
     std::uint64_t written_until_us_ = 0;  // when the last of the earlier spans ended
     std::uint64_t unwritten_ = 0;         // spans in the text
+    std::uint64_t told_calls_ = 0;        // of calls_left_out(), in the text
+    std::uint64_t told_requests_ = 0;
     std::atomic<int> failure_{0};
 };
 
