@@ -20,7 +20,8 @@ constexpr std::array<std::string_view, 3> kinds{"call", "handler", "transfer"};
 // Added to the name, so that a call and its handler are told apart.
 constexpr std::array<std::string_view, 3> suffixes{"", " (handler)", ""};
 
-// Calls that took as long have slices for their parts; in shorter ones, which may be many, nobody would see them.
+// The parts of a call that took at least this long are drawn as slices. Shorter calls may come by the thousand, and
+// nobody would see their parts.
 constexpr std::uint64_t drawn_from_us = 100;
 
 // The maximum text of a span: its name twice, its peer, and some 4,000 other characters, most of them of its parts.
@@ -40,7 +41,7 @@ constexpr std::array<PartKey, call_parts> part_keys{
     R"(,"us on the wire there":)", R"(,"us waiting for the handler":)", R"(,"us in the handler":)",
     R"(,"us in its transfers":)",  R"(,"us on the wire back":)",        R"(,"us waiting for the caller":)"};
 
-// Those that took time.
+// Adds the parts that took time.
 void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
     for (std::size_t part = 0; part < call_parts; ++part) {
         if (parts_us[part] == 0) continue;
@@ -97,14 +98,14 @@ struct Slice {
     std::string_view process;  // the text that names this process
 };
 
-// Where in the text is what all events of a span have between name and time. Asynchronous slices of one lane of one
-// process nest.
+// The piece of the text that all events of a span have in common, between their name and their time. Asynchronous
+// slices of one lane of one process nest.
 struct Track {
     std::size_t begin;
     std::size_t end;
 };
 
-// The first event of a span, up to its time.
+// Adds the first event of a span, up to its time.
 Track add_first_begin(TraceText& text, SpanKind kind, const Slice& slice) noexcept {
     text.add(begin_event);
     text.add(slice.name);
@@ -118,15 +119,15 @@ Track add_first_begin(TraceText& text, SpanKind kind, const Slice& slice) noexce
     return track;
 }
 
-// What follows the name, in all other events.
+// Adds what follows the name, in the events after the first.
 void add_rest(TraceText& text, const Track& track, std::uint64_t at_us) noexcept {
     text.repeat(track.begin, track.end);
     text.add_time(at_us);
     text.add("}");
 }
 
-// Draws the parts one after the other, from the beginning of the call to its end: transfers after the rest of their
-// handler's time, whenever they ran.
+// Draws the parts one after the other, from the beginning of the call to its end. The part of the handler's transfers
+// is drawn after the rest of the handler's time, no matter when the transfers ran.
 [[gnu::noinline]] void draw_parts(TraceText& text, const SpanRecord& span, const Track& track) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
@@ -174,7 +175,7 @@ void add_process_name(TraceText& text, std::string_view name) noexcept {
     text.add(R"("}})");
 }
 
-// What each event has in front of its time.
+// The text of each event from its lane to its time.
 std::string process_of_events() {
     const std::string process = std::to_string(::getpid());
     return R"(,"pid":)" + process + R"(,"tid":)" + process + R"(,"ts":)";
