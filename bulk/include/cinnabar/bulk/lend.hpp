@@ -26,9 +26,9 @@ class CINNABAR_API Lend : public PoolSlot {
 
     // Requires: not granted, no fence pending. permission: more access than the region has. too_large: no lease slot is
     // free. Otherwise the error of registering the region. On error nothing is held.
-    [[nodiscard]] Errc grant(Region window, na::Access access,
-                             const std::shared_ptr<na::Transport>& transport) noexcept;
-    // For confine(): who may use the memory besides its peer. Requires: granted.
+    [[nodiscard]] Errc grant(Region window, na::Access access, const std::shared_ptr<na::Transport>& transport,
+                             na::LentTo lent_to = na::LentTo::anyone) noexcept;
+    // For confine(): who may use the memory besides its peer. Requires: granted, for LentTo::anyone.
     void set_guests(std::shared_ptr<const na::Guests> guests) noexcept { lease_.guests = std::move(guests); }
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }

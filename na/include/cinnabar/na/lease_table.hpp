@@ -54,8 +54,7 @@ class CINNABAR_API LeaseTable {
     // Prevents further pins; returns whether the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
-    // Only accesses by this peer, and by lease.guests, are allowed from now on. Once per grant, before any peer has the
-    // key.
+    // Only accesses by this peer, and by lease.guests, are allowed from now on. Requires: no peer has the key yet.
     void confine(const Lease& lease, const Peer& peer) noexcept;
 
     // For transports that do not block while a closed lease is pinned: the fence of the slot, whether the slot is

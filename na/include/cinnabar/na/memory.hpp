@@ -66,6 +66,12 @@ class Memory {
     Access access_;
 };
 
+// Whom a lease is for. Set it before grant.
+enum class LentTo : std::uint8_t {
+    anyone,    // whoever has the key, until confine() is called, where the owner checks each access
+    one_peer,  // a peer that confine() names. A device may then make a key that is good for nobody before that call.
+};
+
 // The right of peers who know its key to access a part of a registration. The lender owns it; it must not move while
 // granted. Grant, describe and revoke: any thread of a `many` context, the owner of a `one` context.
 struct Lease {
@@ -73,6 +79,7 @@ struct Lease {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     Access access = Access::read;
+    LentTo lent_to = LentTo::anyone;
 
     std::uint64_t key = 0;         // random; 0 while not granted
     std::uint32_t slot = 0;        // private to the transport
@@ -83,7 +90,8 @@ struct Lease {
     WorkItem fenced;
     bool fence_failed = false;  // the peer may still write: quarantine the memory (docs/limits.md)
 
-    // Who may use it besides the peer that Transport::confine names, which reads this; null: nobody.
+    // Who may use it besides the peer that Transport::confine names, which reads this; null: nobody. Guests are for
+    // LentTo::anyone, so that a device lets them in where it cannot tell them apart (Caps::admits_guests).
     std::shared_ptr<const Guests> guests;
 
     [[nodiscard]] bool granted() const noexcept { return key != 0; }

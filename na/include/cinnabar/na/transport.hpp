@@ -184,12 +184,14 @@ class Transport {
     [[nodiscard]] virtual void* allocate_memory(std::size_t) noexcept { return nullptr; }
     virtual void free_memory(void*, std::size_t) noexcept {}
 
-    // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first four
+    // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first five
     // fields. permission: more access than was registered. too_large: all lease slots are in use. Most grants on tcp
     // make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
-    // Makes a lease useless to all peers but this one and lease.guests, even if they have its key. Call it once, before
-    // the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
+    // Makes a lease useless to all peers but this one and lease.guests, even if they have its key. Call it before a
+    // message with the key is posted, as the owner of the peer's context; what a device needs for it is done before
+    // that message is sent. A further call before the message is sent, for the same peer, has no effect. Does nothing
+    // without Caps::confines, or, without Caps::admits_guests, to a lease for LentTo::anyone.
     virtual void confine(const Lease&, const Peer&) noexcept {}
     // Makes a lease useless to peers whose accesses this process carries out: only those that map the memory can use it
     // (Port::direct). Call it before the key is sent. False, with nothing changed: no peer could map this memory, or

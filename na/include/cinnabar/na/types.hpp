@@ -44,7 +44,8 @@ struct Caps {
     bool same_host_only = false;  // reaches only processes of this host
     bool views = false;           // peers can read memory that it allocated in place (Port::view)
     bool proves_peers = false;    // both sides of a connection have proven who they are (Addr::identity)
-    bool confines = false;        // a lease can be good for some peers only (Transport::confine)
+    bool confines = false;        // a lease can be good for one peer only (Transport::confine)
+    bool admits_guests = false;   // and for its guests besides (Lease::guests), which needs `confines`
     // A connected peer can guess the key of memory that was lent to another one: only for networks of trusted peers.
     bool guessable_keys = false;
 };

@@ -52,8 +52,8 @@ using CallId = std::uint64_t;
 inline constexpr unsigned call_slot_bits = 24;
 
 // Which peers may use memory that a call lends: only its target, or its target and some guests (guests.hpp), if the
-// transport can enforce that (na::Caps::confines), or whoever has the descriptor. The target of a call can forward the
-// memory unless it is for the target alone.
+// transport can enforce that (na::Caps::confines, admits_guests), or whoever has the descriptor. The target of a call
+// can forward the memory unless it is for the target alone.
 enum class Audience : std::uint8_t { target, anyone, guests };
 
 struct CallArgs {

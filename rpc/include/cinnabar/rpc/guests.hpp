@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Guests: third parties who may use memory that is lent to a call, besides its target. The owner of the memory names
-// them; whoever else has the descriptor gets `permission`, where the owner checks each access (na::Caps::confines).
+// them; whoever else has the descriptor gets `permission`, where the owner checks each access
+// (na::Caps::admits_guests).
 // Immutable: any thread, and any number of calls at once.
 #pragma once
 
