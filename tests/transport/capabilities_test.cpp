@@ -55,6 +55,8 @@ na::Caps over_cable(const na::Transport& transport) {
     caps.guessable_keys = transport.diagnosis().find("iWARP") != std::string::npos;
     caps.atomics = !caps.guessable_keys;
     caps.atomics_by_device = caps.atomics;
+    // By the memory windows of rxe; siw has none.
+    caps.confines = !caps.guessable_keys && support::cable_ends()->near_end.find("windows=no") == std::string::npos;
     return caps;
 }
 
