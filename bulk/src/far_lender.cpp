@@ -22,7 +22,7 @@ class FarRegistration final : public na::Memory {
 FarLender::FarLender() {
     caps_.offset_addressing = true;
     caps_.revocable = true;
-    caps_.confines = true;
+    caps_.confines = caps_.admits_guests = true;
     limits_.segments_max = std::numeric_limits<std::size_t>::max();
     limits_.lease_key_bytes_max = far_key_bytes;
 }

@@ -14,7 +14,8 @@ Lend::Lend() noexcept {
 
 Lend::~Lend() { CINNABAR_ASSERT(!granted()); }
 
-Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Transport>& transport) noexcept {
+Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Transport>& transport,
+                 na::LentTo lent_to) noexcept {
     CINNABAR_ASSERT(!granted() && !quarantined() && window);
     try {
         auto memory = window.memory_on(transport);
@@ -26,6 +27,7 @@ Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Tra
     lease_.offset = window.offset();
     lease_.bytes = window.bytes();
     lease_.access = access;
+    lease_.lent_to = lent_to;
     if (window.is_far()) lease_.registration = &window;  // the lender of far memory reads it
     const Errc granted = transport->grant(lease_);
     if (granted == Errc::ok) region_ = std::move(window);

@@ -50,7 +50,8 @@ Errc Call::lend(const bulk::Region& region, na::Access access, ByteWriter& write
     RpcLend* lend = core_->fences.acquire();
     if (!lend) return Errc::overloaded;
     whole_way_ = true;
-    Errc result = lend->grant(region, access, far ? far : core_->transport_of(*port_));
+    const na::LentTo lent_to = audience == Audience::target ? na::LentTo::one_peer : na::LentTo::anyone;
+    Errc result = lend->grant(region, access, far ? far : core_->transport_of(*port_), lent_to);
     if (result == Errc::ok) {
         lend->next = lends_;
         lends_ = lend;

@@ -21,6 +21,11 @@
 
 namespace cinnabar::rpc {
 
+Errc LargeValues::grant_to_peer(RpcLend& lend, const bulk::Region& window, const na::Port& port) noexcept {
+    lend.audience = Audience::target;
+    return lend.grant(window, na::Access::read, base_.transport_of(port), na::LentTo::one_peer);
+}
+
 Errc LargeValues::move_input(Call& call) noexcept {
     call.whole_way_ = true;
     const Errc made = parts_.large_memory.allocate(call.input_bytes_, call.large_input_, {});
@@ -38,14 +43,13 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
     Errc failed = parts_.access.charge(call, *lend, window.bytes());
-    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, base_.transport_of(*call.port_));
+    if (failed == Errc::ok) failed = grant_to_peer(*lend, window, *call.port_);
     if (failed != Errc::ok) {
         parts_.fences.release(*lend);
         return failed;
     }
     lend->next = call.lends_;
     call.lends_ = lend;
-    lend->confine(*call.book_->peer);
     ByteWriter writer(call.input_room());
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
@@ -158,7 +162,7 @@ Errc LargeValues::lend_result(Request& request) noexcept {
     RpcLend* lend = parts_.fences.acquire();
     if (!lend) return Errc::overloaded;
     Errc failed = parts_.access.charge(request, *lend, window.bytes());
-    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, base_.transport_of(*request.port_));
+    if (failed == Errc::ok) failed = grant_to_peer(*lend, window, *request.port_);
     if (failed != Errc::ok) {
         parts_.fences.release(*lend);
         return failed;

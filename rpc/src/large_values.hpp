@@ -56,6 +56,7 @@ class LargeValues {
     void result_released(Request& request) noexcept;
 
   private:
+    [[nodiscard]] Errc grant_to_peer(RpcLend& lend, const bulk::Region& window, const na::Port& port) noexcept;
     void output_pulled(Call& call) noexcept;
     void input_pulled(Request& request) noexcept;
     void result_lent(Request& request) noexcept;

@@ -57,6 +57,7 @@ class Origin {
   private:
     [[nodiscard]] Call* take(const na::Addr& to, Errc& why) noexcept;
     [[nodiscard, gnu::cold, gnu::noinline]] Errc prepare_memory(Call& call) noexcept;
+    [[gnu::noinline]] static void confine_memory(const Call& call) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
     void ask_for_times(Call& call) const noexcept;
     [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;

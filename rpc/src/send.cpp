@@ -92,17 +92,23 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     return true;
 }
 
-// Charges the memory that the call lends to the target's quota in this context's policy, and confines that memory to
-// the target and its guests, unless the memory was lent to anyone. Then lends the large arguments, which are charged
-// and confined, too. Errors of Access::charge() and LargeValues::lend_input(); memory that was lent before an error
-// stays in the list of the call.
+// Charges the memory that the call lends to the target's quota in this context's policy. Then lends the large
+// arguments, which are charged, too. Errors of Access::charge() and LargeValues::lend_input(); memory that was lent
+// before an error stays in the list of the call.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)
             return refused;
-        if (lend->audience != Audience::anyone) lend->confine(*call.book_->peer);
     }
     return call.large_input_ ? core_.large_values.lend_input(call) : Errc::ok;
+}
+
+// Confines what the call lends to its target and the guests of the memory, unless it was lent to anyone. Called when
+// the request is sent and not earlier, because a device confines memory to the connection of that moment.
+void Origin::confine_memory(const Call& call) noexcept {
+    for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
+        if (lend->audience != Audience::anyone) lend->confine(*call.book_->peer);
+    }
 }
 
 void Origin::submit(Call& call) noexcept {
@@ -165,9 +171,12 @@ Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
 
 bool Origin::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
-    if (call.whole_way_ && call.whole_.shows_memory && !book.peer->of_own_user()) {
-        finish(call, Errc::unsupported);
-        return true;
+    if (call.whole_way_) {
+        if (call.whole_.shows_memory && !book.peer->of_own_user()) {
+            finish(call, Errc::unsupported);
+            return true;
+        }
+        confine_memory(call);
     }
     const std::uint32_t bytes = write_request(call, book);
     // A one-way call completes when it was sent, which only an operation reports.

@@ -25,7 +25,7 @@ constexpr na::Caps with(na::Caps caps, bool na::Caps::*capability, bool value) {
 
 const std::map<NetworkKind, na::Caps>& table() {
     constexpr na::Caps same_host = with(stream, &na::Caps::same_host_only, true);
-    constexpr na::Caps sockets = with(stream, &na::Caps::confines, true);
+    constexpr na::Caps sockets = with(with(stream, &na::Caps::confines, true), &na::Caps::admits_guests, true);
     static const std::map<NetworkKind, na::Caps> caps{
         {NetworkKind::self, same_host},
         {NetworkKind::sim_friendly, with(sockets, &na::Caps::wait_fd, false)},
@@ -34,7 +34,7 @@ const std::map<NetworkKind, na::Caps>& table() {
         {NetworkKind::tcps, with(sockets, &na::Caps::proves_peers, true)},
         {NetworkKind::sealed_tcp, with(sockets, &na::Caps::proves_peers, true)},
         {NetworkKind::shm, with(same_host, &na::Caps::views, true)},
-        {NetworkKind::shm_buffers, with(same_host, &na::Caps::confines, true)},
+        {NetworkKind::shm_buffers, with(sockets, &na::Caps::same_host_only, true)},
         {NetworkKind::ofi_tcp_rxm, sockets},
         {NetworkKind::ofis_tcp_rxm, with(sockets, &na::Caps::proves_peers, true)},
         {NetworkKind::ofi_net, sockets},
@@ -55,6 +55,8 @@ na::Caps over_cable(const na::Transport& transport) {
     caps.guessable_keys = transport.diagnosis().find("iWARP") != std::string::npos;
     caps.atomics = !caps.guessable_keys;
     caps.atomics_by_device = caps.atomics;
+    // By the memory windows of rxe; siw has none.
+    caps.confines = !caps.guessable_keys && support::cable_ends()->near_end.find("windows=no") == std::string::npos;
     return caps;
 }
 
@@ -80,6 +82,7 @@ TEST_P(Capabilities, MatchTheTable) {
     EXPECT_EQ(seen.views, expected.views);
     EXPECT_EQ(seen.proves_peers, expected.proves_peers);
     EXPECT_EQ(seen.confines, expected.confines);
+    EXPECT_EQ(seen.admits_guests, expected.admits_guests);
     EXPECT_EQ(seen.guessable_keys, expected.guessable_keys);
 }
 

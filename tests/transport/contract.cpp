@@ -144,14 +144,14 @@ std::unique_ptr<na::Memory> ContractTest::register_memory(Node& node, std::vecto
     return node.transport->register_memory(segments, access).value();
 }
 
-Lent& ContractTest::lend(Node& owner, std::vector<na::Segment> segments, na::Access access) {
+Lent& ContractTest::lend(Node& owner, std::vector<na::Segment> segments, na::Access access, na::LentTo lent_to) {
     std::uint64_t bytes = 0;
     for (const na::Segment& segment : segments) bytes += segment.bytes;
-    return lend_part(owner, std::move(segments), access, 0, bytes);
+    return lend_part(owner, std::move(segments), access, 0, bytes, lent_to);
 }
 
 Lent& ContractTest::lend_part(Node& owner, std::vector<na::Segment> segments, na::Access access, std::uint64_t offset,
-                              std::uint64_t bytes) {
+                              std::uint64_t bytes, na::LentTo lent_to) {
     Lent& lent = lent_.emplace_back();
     lent.owner = &owner;
     lent.memory = register_memory(owner, std::move(segments), access);
@@ -159,6 +159,7 @@ Lent& ContractTest::lend_part(Node& owner, std::vector<na::Segment> segments, na
     lent.lease.offset = offset;
     lent.lease.bytes = bytes;
     lent.lease.access = access;
+    lent.lease.lent_to = lent_to;
     EXPECT_EQ(owner.transport->grant(lent.lease), Errc::ok);
     lent.key.resize(owner.transport->described_bytes(lent.lease));
     ByteWriter writer(lent.key);
@@ -166,6 +167,13 @@ Lent& ContractTest::lend_part(Node& owner, std::vector<na::Segment> segments, na
     EXPECT_TRUE(writer.ok());
     EXPECT_EQ(writer.size(), lent.key.size());
     return lent;
+}
+
+void ContractTest::confine_and_tell(Node& owner, Lent& lent, na::Peer& to) {
+    owner.transport->confine(lent.lease, to);
+    const TestOp& told = send(owner, to, 0xfeed0001, 8);
+    EXPECT_TRUE(run_until_done(told));
+    EXPECT_EQ(told.result, Errc::ok);
 }
 
 void ContractTest::revoke(Lent& lent) {

@@ -103,9 +103,12 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     [[nodiscard]] std::unique_ptr<na::Memory> register_memory(Node& node, std::vector<na::Segment> segments,
                                                               na::Access access = na::Access::read_write);
     // The lease covers all of the memory.
-    Lent& lend(Node& owner, std::vector<na::Segment> segments, na::Access access = na::Access::read_write);
+    Lent& lend(Node& owner, std::vector<na::Segment> segments, na::Access access = na::Access::read_write,
+               na::LentTo lent_to = na::LentTo::anyone);
     Lent& lend_part(Node& owner, std::vector<na::Segment> segments, na::Access access, std::uint64_t offset,
-                    std::uint64_t bytes);
+                    std::uint64_t bytes, na::LentTo lent_to = na::LentTo::anyone);
+    // Confines the lease to the peer, and sends it a message, as that with the key would be.
+    void confine_and_tell(Node& owner, Lent& lent, na::Peer& to);
     // Revokes the lease and waits for the fence.
     void revoke(Lent& lent);
 

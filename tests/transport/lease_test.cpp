@@ -16,8 +16,9 @@ CINNABAR_CONTRACT(LeaseContract);
 
 // Why a transport skips the tests of leaked descriptors.
 constexpr const char* no_confined_leases =
-    "leases for some peers: its keys are valid for every connection (verbs: no memory windows; shm of one user: peers "
-    "copy by themselves)";
+    "leases for some peers: its keys are valid for every connection (verbs: the device has no memory windows; shm of "
+    "one user: peers copy by themselves)";
+constexpr const char* no_guests = "leases for guests: their accesses do not pass the owner (verbs)";
 
 TEST_P(LeaseContract, AKeyIsVoidAfterItsRevocation) {
     Node& a = make_node("a");
@@ -72,8 +73,8 @@ TEST_P(LeaseContract, AConfinedLeaseIsOfNoUseToAnotherPeerThatHasItsKey) {
     GuardedBuffer here(64, 1);
     GuardedBuffer there(64, 2);
     auto local = register_memory(a, {here.segment()});
-    Lent& remote = lend(b, {there.segment()});
-    b.transport->confine(remote.lease, *back);
+    Lent& remote = lend(b, {there.segment()}, na::Access::read_write, na::LentTo::one_peer);
+    confine_and_tell(b, remote, *back);
     GuardedBuffer stolen(64, 3);
     auto loot = register_memory(thief, {stolen.segment()});
     na::Peer& victim = peer_of(thief, b);
@@ -102,6 +103,92 @@ TEST_P(LeaseContract, AConfinedLeaseIsOfNoUseToAnotherPeerThatHasItsKey) {
     EXPECT_EQ(invited.result, Errc::ok) << to_string(invited.result);
 }
 
+// Whether it was confined, was to be told to the peer, or was told.
+TEST_P(LeaseContract, ALeaseForOnePeerIsRevokedAtAnyTime) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    GuardedBuffer here(64, 1);
+    GuardedBuffer there(64, 2);
+    auto local = register_memory(a, {here.segment()});
+    const auto get_from = [&](Lent& lent) {
+        TestOp& op = make_rma(na::OpKind::get, *peer, *local, lent, 64);
+        post(a, op);
+        EXPECT_TRUE(run_until_done(op));
+        return op.result;
+    };
+    for (const int steps : {0, 1, 2, 3}) {
+        Lent& lent = lend(b, {there.segment()}, na::Access::read, na::LentTo::one_peer);
+        if (steps > 0) b.transport->confine(lent.lease, *back);
+        TestOp* told = nullptr;
+        if (steps > 1) told = &send(b, *back, 7, 8);
+        if (steps == 2) (void)b.context->progress(Microseconds(0));
+        if (steps == 3) {
+            ASSERT_TRUE(run_until_done(*told));
+            EXPECT_EQ(get_from(lent), Errc::ok);
+        }
+        revoke(lent);
+        EXPECT_FALSE(lent.lease.fence_failed) << steps;
+        if (told) {
+            ASSERT_TRUE(run_until_done(*told)) << steps;
+            EXPECT_EQ(told->result, Errc::ok) << steps;
+        }
+    }
+    EXPECT_EQ(back->state(), na::PeerState::connected) << "no revocation may end the session";
+    Lent& last = lend(b, {there.segment()}, na::Access::read, na::LentTo::one_peer);
+    confine_and_tell(b, last, *back);
+    EXPECT_EQ(get_from(last), Errc::ok);
+    revoke(last);
+    EXPECT_NE(get_from(last), Errc::ok);
+}
+
+TEST_P(LeaseContract, ALeaseForAPeerThatIsGoneCanBeRevoked) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    GuardedBuffer there(64, 2);
+    Lent& lent = lend(b, {there.segment()}, na::Access::read_write, na::LentTo::one_peer);
+    confine_and_tell(b, lent, *back);
+    Lent& waiting = lend(b, {there.segment()}, na::Access::read_write, na::LentTo::one_peer);
+    b.transport->confine(waiting.lease, *back);
+    a.port().disconnect(*peer);
+    ASSERT_TRUE(run_until([&] { return back->state() != na::PeerState::connected; }));
+    revoke(lent);
+    revoke(waiting);
+    EXPECT_FALSE(lent.lease.fence_failed);
+    EXPECT_FALSE(waiting.lease.fence_failed);
+}
+
+// More segments than a session has work requests.
+TEST_P(LeaseContract, ALeaseForOnePeerMayHaveManySegments) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    constexpr std::size_t count = 300;
+    constexpr std::size_t each = 16;
+    GuardedBuffer there(count * each * 2, 2);
+    std::vector<na::Segment> pieces;
+    for (std::size_t i = 0; i < count; ++i) pieces.push_back({there.bytes().data() + i * each * 2, each});
+    GuardedBuffer here(count * each, 1);
+    auto local = register_memory(a, {here.segment()});
+    Lent& lent = lend(b, pieces, na::Access::read, na::LentTo::one_peer);
+    confine_and_tell(b, lent, *back);
+    for (const std::size_t i : {std::size_t{0}, count / 2, count - 1}) {
+        TestOp& op = make_rma(na::OpKind::get, *peer, *local, lent, each, i * each, i * each);
+        post(a, op);
+        ASSERT_TRUE(run_until_done(op));
+        EXPECT_EQ(op.result, Errc::ok) << i << to_string(op.result);
+        EXPECT_TRUE(here.holds(2, i * each, each, i * each * 2));
+    }
+    revoke(lent);
+}
+
 // The owner knows a third party by the address of its connection.
 class OneGuest final : public na::Guests {
   public:
@@ -118,6 +205,7 @@ TEST_P(LeaseContract, AGuestOfAConfinedLeaseMayUseItAndNobodyElseMay) {
     Node& guest = make_node("guest");
     Node& thief = make_node("thief");
     CINNABAR_NEEDS(no_confined_leases, caps().confines);
+    CINNABAR_NEEDS(no_guests, caps().admits_guests);
     na::Peer* there_peer = nullptr;
     na::Peer* back = nullptr;
     connect(a, b, there_peer, back);

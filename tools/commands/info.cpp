@@ -66,6 +66,7 @@ std::string caps_of(const na::Caps& caps) {
     add(caps.same_host_only, "this host only");
     add(caps.views, "memory in place");
     add(caps.confines, "leases for one peer");
+    add(caps.admits_guests, "leases for guests");
     return text.empty() ? "messages, put, get" : text;
 }
 

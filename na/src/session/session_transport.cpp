@@ -45,7 +45,9 @@ void SessionTransport::describe(const Lease& lease, ByteWriter& writer) const no
     LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
 }
 
-SocketTransport::SocketTransport(const TransportOptions& options) : SessionTransport(options) { caps_.confines = true; }
+SocketTransport::SocketTransport(const TransportOptions& options) : SessionTransport(options) {
+    caps_.confines = caps_.admits_guests = true;
+}
 
 Result<void> SocketTransport::open_socket(const Uri& at) {
     if (options_.listen) {

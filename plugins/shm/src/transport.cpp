@@ -65,7 +65,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     CINNABAR_TRY(AllowedUsers allowed, AllowedUsers::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
-    transport->caps_.confines = !transport->copies_across_;
+    transport->caps_.confines = transport->caps_.admits_guests = !transport->copies_across_;
     // With Yama's ptrace_scope 1, only a parent may access the memory of a process, unless the process allows others
     // to. The option "?copy=across" asks for that.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

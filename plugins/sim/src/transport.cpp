@@ -45,7 +45,7 @@ SimTransport::SimTransport(std::shared_ptr<WorldState> world, std::string name, 
       leases_(leases_in_all),
       ports_(options.contexts_max) {
     const bool strict = world_->strict();
-    caps_.ordered = caps_.offset_addressing = caps_.revocable = caps_.confines = !strict;
+    caps_.ordered = caps_.offset_addressing = caps_.revocable = caps_.confines = caps_.admits_guests = !strict;
     caps_.counted_slots = strict;
     caps_.wait_fd = false;
     limits_.rma_bytes_max = strict ? 1024 * 1024 : 4 * 1024 * 1024;

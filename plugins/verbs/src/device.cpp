@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device.hpp"
 
+#include "window.hpp"
+
 #include <cinnabar/base/log.hpp>
 
 #include <fcntl.h>
@@ -122,6 +124,11 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     // must be requested before the first registration of the process, and fails if another library has decided before.
     if (rdma().is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
     CINNABAR_TRY(const Wanted wanted, read_address(uri, names));
+    const std::string_view windows = uri.option("windows");
+    if (!windows.empty() && windows != "yes" && windows != "no") {
+        return Error(Errc::bad_address, "windows= is yes or no: whether keys are bound to connections",
+                     std::string(windows));
+    }
     if (!wanted.device.empty() && std::find(names.begin(), names.end(), wanted.device) == names.end()) {
         return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wanted.device);
     }
@@ -148,6 +155,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
             failure = std::move(read).error();
             continue;
         }
+        device->look_for_windows(windows != "no");
         device->why_ = joined(reason(uri, wanted), passed_over);
         return device;
     }
@@ -205,6 +213,13 @@ Result<void> Device::read_limits() {
     // The other half is for sessions that are being made or drained.
     if (limits_.max_qp > 0) traits_.connections_max = std::max(at_least_one(limits_.max_qp) / 2, 1u);
     return {};
+}
+
+// Devices that say they have windows may lack the functions for them, so one is made.
+void Device::look_for_windows(bool wanted) noexcept {
+    const bool has = (limits_.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0 && make_window(*pd_);
+    traits_.windows = has && wanted;
+    why_no_windows_ = has ? "windows=no" : "it has no memory windows of type 2B";
 }
 
 std::string Device::describe() const {

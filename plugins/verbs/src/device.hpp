@@ -32,7 +32,8 @@ using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 
 class Device {
   public:
-    // The first device that fits the uri and has an active port. unsupported: this machine has no device; permission:
+    // The first device that fits the uri and has an active port; without memory windows if the uri says windows=no.
+    // unsupported: this machine has no device; permission:
     // this process may not use it; unreachable: no device has such an address. The hint says what to do; the subject
     // lists the addresses that were skipped and why.
     [[nodiscard]] static Result<std::shared_ptr<Device>> open(const na::Uri& uri);
@@ -44,6 +45,8 @@ class Device {
     [[nodiscard]] ibv_pd* pd() const noexcept { return pd_; }
     [[nodiscard]] const ibv_device_attr& limits() const noexcept { return limits_; }
     [[nodiscard]] const DeviceTraits& traits() const noexcept { return traits_; }
+    // For diagnosis(). Requires: traits().windows is false.
+    [[nodiscard]] const char* why_no_windows() const noexcept { return why_no_windows_; }
     // The interface's address, with the port of the uri.
     [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
     // Such as "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over: 10.0.0.1
@@ -55,6 +58,7 @@ class Device {
     // unreachable: no RDMA device has that address.
     [[nodiscard]] Result<void> bind(const SocketAddress& address);
     [[nodiscard]] Result<void> read_limits();
+    void look_for_windows(bool wanted) noexcept;
 
     EventChannel channel_;
     CmId anchor_;  // keeps librdmacm's device open
@@ -63,6 +67,7 @@ class Device {
     ibv_port_attr port_{};
     DeviceTraits traits_;
     SocketAddress address_;
+    const char* why_no_windows_ = nullptr;
     std::string why_;  // why this device was chosen
 };
 

@@ -3,6 +3,8 @@
 // holds at most 56 bytes on InfiniBand. Pure. The bytes are untrusted.
 #pragma once
 
+#include "lease_key.hpp"
+
 #include <cinnabar/na/hello.hpp>
 
 #include <array>
@@ -21,6 +23,7 @@ struct Greeting {
     std::uint64_t beacon = 0;
     std::uint32_t beacon_key = 0;
 
+    [[nodiscard]] RemoteAddress beacon_address() const noexcept { return {beacon, beacon_key}; }
     [[nodiscard]] std::array<std::byte, greeting_bytes> encode() const noexcept;
     // As Hello::decode. protocol: also a window that is too small; unsupported: also a reserved byte that is not zero.
     // Bytes after the 56 are padding.

@@ -32,12 +32,18 @@ ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access
     return made;
 }
 
-unsigned access_flags(na::Access access, bool atomics) noexcept {
+// What peers may do.
+unsigned remote_flags(na::Access access, bool atomics) noexcept {
     if (access == na::Access::read) return IBV_ACCESS_REMOTE_READ;
-    unsigned flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    unsigned flags = IBV_ACCESS_REMOTE_WRITE;
     if (access == na::Access::read_write) flags |= IBV_ACCESS_REMOTE_READ;
     if (access == na::Access::read_write && atomics) flags |= IBV_ACCESS_REMOTE_ATOMIC;
     return flags;
+}
+
+// What the registration of memory must allow in addition, so that they may.
+unsigned local_flags(na::Access access) noexcept {
+    return access == na::Access::read ? 0u : unsigned{IBV_ACCESS_LOCAL_WRITE};
 }
 
 // siw, a software driver, writes received bytes in a kernel section that cannot be preempted. membarrier() returns when
@@ -107,10 +113,13 @@ std::uint64_t lent_address(const std::byte* base) noexcept {
 
 }  // namespace
 
-std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) noexcept try {
+Result<std::unique_ptr<LentMemory>> lend(const Device& device, const na::Lease& lease) noexcept try {
     auto lent = std::make_unique<LentMemory>();
     const na::Memory& memory = *lease.memory;
-    const unsigned flags = access_flags(lease.access, device.traits().atomics);
+    const bool by_windows = lease.lent_to == na::LentTo::one_peer && device.traits().windows;
+    const unsigned remote = remote_flags(lease.access, device.traits().atomics);
+    const unsigned flags = local_flags(lease.access) | (by_windows ? unsigned{IBV_ACCESS_MW_BIND} : remote);
+    lent->window_access = remote;
     std::uint64_t done = 0;
     for (std::size_t i = lease.bytes == 0 ? 0 : memory.segment_at(lease.offset); done < lease.bytes; ++i) {
         const std::uint64_t skip = lease.offset + done - memory.segment_offset(i);
@@ -118,19 +127,26 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) n
         std::byte* const base = memory.segments()[i].base + skip;
         const std::uint64_t address = device.traits().picks_addresses ? lent_address(base) : own_address(base);
         Registration made(rdma().reg_mr_iova(device.pd(), base, take, address, static_cast<int>(flags)));
-        if (!made) return nullptr;
-        lent->segments.push_back({address, take, made->rkey});
+        if (!made) return registration_error(errno);
+        std::uint32_t key = made->rkey;
         lent->registrations.push_back(std::move(made));
+        if (by_windows) {
+            Window window = make_window(*device.pd());
+            if (!window) return window_error(errno);
+            key = bound_key(*window);
+            lent->windows.push_back(std::move(window));
+        }
+        lent->segments.push_back({address, take, key});
         done += take;
     }
     return lent;
 } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return nullptr;
+    return Error(Errc::out_of_memory);
 }
 
 bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
+    lent.windows.clear();  // first: a registration with bound windows cannot be deregistered
     while (!lent.registrations.empty()) {
         // dereg_mr waits a while until the device has received the rest of a message, and then fails; so it is called
         // again.

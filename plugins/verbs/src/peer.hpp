@@ -2,6 +2,8 @@
 // A remote context as this port knows it. Owner of the context only.
 #pragma once
 
+#include "bindings.hpp"
+
 #include <cinnabar/na/session/dial_targets.hpp>
 
 namespace cinnabar::verbs {
@@ -14,6 +16,8 @@ class VerbsPeer final : public na::SocketPeer {
 
     Session* session = nullptr;  // set while there is a session
     Session* dial = nullptr;     // set while dialling
+    // Mutable, because Transport::confine does not change the peer itself.
+    mutable LeasesToBind to_bind;
 };
 
 }  // namespace cinnabar::verbs

@@ -6,7 +6,7 @@
 namespace cinnabar::verbs {
 
 const na::PluginInfo plugin_info{na::plugin_abi, "verbs", "RDMA: InfiniBand, RoCE, iWARP; needs a device",
-                                 &VerbsTransport::open};
+                                 &VerbsTransport::open, "windows"};
 
 }  // namespace cinnabar::verbs
 

@@ -16,6 +16,8 @@
 
 namespace cinnabar::verbs {
 
+struct LentMemory;
+
 // The plugin's state of an op, from its post to its completion.
 struct Posted : na::PostedOp {
     RemoteAddress remote;    // for put, get and atomics
@@ -27,6 +29,7 @@ struct Sent {
     bool last = false;         // the last request of its operation
     bool read = false;         // a read or an atomic
     bool done = false;
+    LentMemory* lent = nullptr;  // not null: it binds a window of this lease
 };
 
 // Calls `ended(const Sent&, ibv_wc_status)` once for each request that has completed.

@@ -309,6 +309,7 @@ void Session::destroy_queue_pair() noexcept {
         // with them. So the queue pair is first set to the error state, and all completions are copied. siw drops none,
         // and its queue pairs must not be set to the error state while they connect.
         if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair(*id_->qp);
+        port_->transport().bindings().release(bound_);
         port_->arrivals().queue().fetch_all();
         rdma().destroy_qp(id_.get());
         port_->arrivals().remove(*this);

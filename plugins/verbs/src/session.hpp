@@ -4,6 +4,7 @@
 // only.
 #pragma once
 
+#include "bindings.hpp"
 #include "cm_events.hpp"
 #include "credits.hpp"
 #include "device.hpp"
@@ -110,8 +111,8 @@ class Session final : public PoolSlot {
     void destroy_queue_pair() noexcept;
     void time_out() noexcept;
 
-    [[nodiscard]] RemoteAddress beacon() const noexcept { return {greeting_.beacon, greeting_.beacon_key}; }
     void announce(Greeting& own) const noexcept;
+    [[nodiscard]] bool send_binds() noexcept;
     void send_messages() noexcept;
     [[nodiscard]] bool send_rma() noexcept;
     [[nodiscard]] bool post(Batch& batch) noexcept;
@@ -140,6 +141,7 @@ class Session final : public PoolSlot {
     std::uint32_t read_depth_ = 1;
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
+    LentList bound_;  // leases with windows of this queue pair; Bindings guards it
     SignOfLife sign_of_life_;
     // The value of Arrivals::times_emptied() when the queue pair was set to the error state; takes_in: it was not set
     // to that state.

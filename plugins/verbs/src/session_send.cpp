@@ -99,8 +99,30 @@ bool Session::post(Batch& batch) noexcept {
 
 void Session::transmit() noexcept {
     if (stage_ != Stage::open || peer_->ending()) return;
+    if (peer_->to_bind.any() && !send_binds()) return;
     send_messages();
     while (stage_ == Stage::open && !peer_->ending() && send_rma()) continue;
+}
+
+// Binds the windows of leases for this peer: before further messages are sent, because they may have the keys. The
+// device executes the requests in their order. False: some windows have to wait for room, or the session ends.
+bool Session::send_binds() noexcept {
+    while (peer_->to_bind.any()) {
+        if (sent_.room() == 0) return false;
+        if (!port_->room().any()) return port_->room().wait(*this), false;
+        BindRequests binds;
+        port_->transport().bindings().take(peer_->to_bind, bound_, sent_.room(), binds);
+        if (binds.count == 0) break;  // revoked meanwhile
+        for (std::uint32_t i = 0; i < binds.count; ++i) {
+            Sent sent;
+            sent.lent = binds.lent[i];
+            enter(binds.requests[i], sent);
+        }
+        binds.requests[binds.count - 1].send_flags = IBV_SEND_SIGNALED;
+        sent_.signalled();
+        if (!post(binds.requests.data())) return false;
+    }
+    return true;
 }
 
 void Session::send_messages() noexcept {
@@ -160,7 +182,7 @@ bool Session::send_rma() noexcept {
         const bool tells = op.kind == na::OpKind::put_notify && traits.iwarp;
         if (tells) notification = header_bytes(MessageKind::notify, receives.give_back(), op.notify);
         build_rma(op, posted->remote, std::span(pieces).first(count),
-                  {piece_of(notification), port_->cells().bin(), beacon()}, traits, work);
+                  {piece_of(notification), port_->cells().bin(), greeting_.beacon_address()}, traits, work);
     }
     if (takes_credit(op)) sends.take();
     peer_->rma.remove(*posted);
@@ -177,25 +199,36 @@ bool Session::send_rma() noexcept {
 }
 
 void Session::completed(std::uint32_t place, ibv_wc_status status) noexcept {
-    const auto end = [this](const Sent& sent, ibv_wc_status how) { ended(sent, how); };
+    bool answered = false;  // by the other side: the own device binds windows
+    const auto end = [&](const Sent& sent, ibv_wc_status how) {
+        answered |= sent.lent == nullptr;
+        ended(sent, how);
+    };
     if (!sent_.completed(place, status, end)) return;
     if (status != IBV_WC_SUCCESS) {
         if (stage_ == Stage::open) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::debug, "verbs", "a work request failed, its session ends: %s",
-                        rdma().wc_status_str(status));
+            const bool own_fault = status == IBV_WC_MW_BIND_ERR;
+            log_limited(lines, own_fault ? LogLevel::warning : LogLevel::debug, "verbs",
+                        "a work request failed, its session ends: %s%s", rdma().wc_status_str(status),
+                        own_fault ? "; open the address with ?windows=no if the device cannot bind windows" : "");
             port_->lost(*this, session_error(status));
         }
         return;
     }
-    alive_at = port_->host().now_us();
-    sign_of_life_.told(alive_at, !sent_.pending());
+    const TimeUs now = port_->host().now_us();
+    if (answered) alive_at = now;
+    sign_of_life_.told(now, !sent_.pending());
     if (stage_ != Stage::open) return;
     if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->output().add(*this);
 }
 
 void Session::ended(const Sent& sent, ibv_wc_status status) noexcept {
     port_->room().give([this](Session& waiter) noexcept { port_->output().add(waiter); });
+    if (sent.lent) {
+        if (na::Lease* const over = port_->transport().bindings().completed(*sent.lent))
+            port_->transport().end_revocation(*over, *port_);
+    }
     if (!sent.posted) return;
     Posted& posted = *sent.posted;
     if (status != IBV_WC_SUCCESS && posted.result == Errc::ok) {
@@ -214,7 +247,7 @@ bool Session::probe(TimeUs since, TimeUs patience) noexcept {
     if (alive_at >= since || sent_.room() == 0 || !port_->room().any()) return true;
     ibv_sge bin = port_->cells().bin();
     ibv_send_wr request;
-    build_probe(bin, beacon(), request);
+    build_probe(bin, greeting_.beacon_address(), request);
     Sent sent;
     sent.read = true;
     enter(request, sent).send_flags = IBV_SEND_SIGNALED;

@@ -29,6 +29,13 @@ Error registration_error(int os_errno) {
                  locked_memory_limit(), os_errno);
 }
 
+Error window_error(int os_errno) {
+    return Error(Errc::too_large,
+                 "the RDMA device has no more memory windows, of which each segment that is lent needs one: lend less "
+                 "at a time, or open the address with ?windows=no, which makes keys valid for every connection",
+                 {}, os_errno);
+}
+
 Error connection_error(int os_errno) {
     switch (os_errno) {
         case ENOMEM:

@@ -46,6 +46,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
     const DeviceTraits& traits = device_->traits();
     caps_.atomics = traits.atomics;
     caps_.atomics_by_device = traits.atomics;
+    caps_.confines = traits.windows;
     caps_.guessable_keys = !traits.picks_addresses;
     caps_.offset_addressing = false;
     limits_.rma_bytes_max = traits.rma_bytes_max;
@@ -164,37 +165,51 @@ Errc VerbsTransport::grant(na::Lease& lease) noexcept {
         return Errc::invalid_argument;
     }
     if (!leases_.take()) return Errc::too_large;
-    std::unique_ptr<LentMemory> lent = lend(*device_, lease);
+    Result<std::unique_ptr<LentMemory>> lent = lend(*device_, lease);
     if (!lent) {
-        const Error why = registration_error(errno);
         leases_.give();
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "verbs", "memory cannot be lent: %s", why.message().c_str());
-        return why.code;
+        log_limited(lines, LogLevel::warning, "verbs", "memory cannot be lent: %s", lent.error().message().c_str());
+        return lent.code();
     }
-    lease.registration = lent.release();
+    lease.registration = lent->release();
     lease.key = secret_u64();
     return Errc::ok;
 }
 
+void VerbsTransport::confine(const na::Lease& lease, const na::Peer& peer) noexcept {
+    CINNABAR_ASSERT(lease.granted());
+    auto& lent = *static_cast<LentMemory*>(lease.registration);
+    if (!lent.windows.empty()) bindings_.add(lent, static_cast<const VerbsPeer&>(peer).to_bind);
+}
+
 Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     CINNABAR_ASSERT(lease.granted());
-    std::unique_ptr<LentMemory> lent(static_cast<LentMemory*>(std::exchange(lease.registration, nullptr)));
     lease.key = 0;
     leases_.give();
-    if (take_back(*device_, *lent)) return Errc::ok;
-    // A peer is in the middle of a write that does not end, so the fence fails: the memory must not be reused.
-    {
-        const std::lock_guard lock(stuck_mutex_);
-        lent->next = std::move(stuck_);
-        stuck_ = std::move(lent);
-    }
+    if (!bindings_.leave(*static_cast<LentMemory*>(lease.registration), lease)) return Errc::again;
+    if (end_lease(lease)) return Errc::ok;
     const bool told = ports_.with_any([&](VerbsPort& port) {
         lease.fence_failed = true;
         port.host().submit(lease.fenced);
     });
     // Without a port there is no connection through which a peer could still write.
     return told ? Errc::again : Errc::ok;
+}
+
+void VerbsTransport::end_revocation(na::Lease& lease, VerbsPort& port) noexcept {
+    lease.fence_failed = !end_lease(lease);
+    port.host().submit(lease.fenced);
+}
+
+// False: a peer is in the middle of a write that does not end, so the fence fails: the memory must not be reused.
+bool VerbsTransport::end_lease(na::Lease& lease) noexcept {
+    std::unique_ptr<LentMemory> lent(static_cast<LentMemory*>(std::exchange(lease.registration, nullptr)));
+    if (take_back(*device_, *lent)) return true;
+    const std::lock_guard lock(stuck_mutex_);
+    lent->next = std::move(stuck_);
+    stuck_ = std::move(lent);
+    return false;
 }
 
 void VerbsTransport::describe(const na::Lease& lease, ByteWriter& writer) const noexcept {
@@ -214,10 +229,15 @@ std::string VerbsTransport::diagnosis() const {
     const bool unlimited = locked.rlim_cur == RLIM_INFINITY;
     text += "; locked memory " + (unlimited ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB at most");
     text += device_->traits().picks_addresses
-                ? "; lent memory is at secret addresses, and its 32-bit keys are valid for every connection of the "
-                  "context (verbss:// authenticates the peer)"
+                ? "; lent memory is at secret addresses"
                 : "; lent memory is protected by the device's keys alone, which a peer may guess";
-    return text;
+    if (device_->traits().windows) {
+        return text +
+               "; a key is bound to the connection of the peer that the memory is lent to, and that of memory "
+               "which may be forwarded is valid for every connection of the context";
+    }
+    return text + "; keys of this device are valid for every connection of the context (" + device_->why_no_windows() +
+           "; verbss:// keeps other peers out)";
 }
 
 }  // namespace cinnabar::verbs

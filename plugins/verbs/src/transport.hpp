@@ -2,6 +2,7 @@
 // One opened RDMA network: the device, the listener, registrations and leases. Any thread.
 #pragma once
 
+#include "bindings.hpp"
 #include "device.hpp"
 #include "memory.hpp"
 #include "session.hpp"
@@ -32,6 +33,7 @@ class VerbsTransport final : public na::SessionTransport {
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
                                                                       na::Access access) override;
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
+    void confine(const na::Lease& lease, const na::Peer& peer) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, ByteWriter& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override;
@@ -44,6 +46,9 @@ class VerbsTransport final : public na::SessionTransport {
     [[nodiscard]] na::PortTable<VerbsPort>& ports() noexcept { return ports_; }
     // Reads the connection requests at the listener and passes each to its port.
     void take_requests() noexcept;
+    [[nodiscard]] Bindings& bindings() noexcept { return bindings_; }
+    // Ends a lease that was revoked while it was being bound, and reports its fence to that port.
+    void end_revocation(na::Lease& lease, VerbsPort& port) noexcept;
     // The most slots that a port's receive queue holds.
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
@@ -52,10 +57,12 @@ class VerbsTransport final : public na::SessionTransport {
     [[nodiscard]] Result<void> listen();
     void requested(const CmEvent& event) noexcept;
     void device_is_gone() noexcept;
+    [[nodiscard]] bool end_lease(na::Lease& lease) noexcept;
 
     const std::shared_ptr<Device> device_;
     std::uint32_t posted_max_ = 0;
     na::Allowance leases_;
+    Bindings bindings_;
 
     EventChannel listen_channel_;
     CmId listener_;

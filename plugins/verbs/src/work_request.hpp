@@ -21,6 +21,7 @@ struct DeviceTraits {
     bool lets_go_late = false;            // deregistering returns while bytes are still being placed
     bool garbles_short_messages = false;  // see short_message_bytes_max
     bool atomics = false;
+    bool windows = false;               // a key of lent memory can be bound to the connection of one peer (window.hpp)
     std::uint32_t send_pieces_max = 1;  // scatter-gather entries per write
     std::uint32_t read_pieces_max = 1;  // per read
     std::uint32_t read_depth_max = 1;   // reads and atomics at a time on one session, per direction

@@ -85,14 +85,29 @@ TEST(Verbs, LentMemoryHasASecretAddress) {
     EXPECT_NE(second / page, first / page);
     EXPECT_EQ(first % page, own % page);
     EXPECT_NE(transport->diagnosis().find("secret addresses"), std::string::npos);
-    EXPECT_NE(transport->diagnosis().find("valid for every connection"), std::string::npos);
     EXPECT_FALSE(transport->caps().guessable_keys);
-    EXPECT_FALSE(transport->caps().confines);
     const auto iwarp = open("verbs://siw0").value();
     const auto there = iwarp->register_memory({&segment, 1}, na::Access::read_write).value();
     EXPECT_EQ(lent_at(*iwarp, *there), own);
     EXPECT_NE(iwarp->diagnosis().find("guess"), std::string::npos);
     EXPECT_TRUE(iwarp->caps().guessable_keys);
+}
+
+TEST(Verbs, TheDiagnosisSaysWhereKeysAreValid) {
+    if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
+    const auto expect = [](const char* address, bool confines, const char* part) {
+        const auto transport = open(address).value();
+        EXPECT_EQ(transport->caps().confines, confines) << address;
+        EXPECT_FALSE(transport->caps().admits_guests) << address;
+        EXPECT_NE(transport->diagnosis().find(part), std::string::npos) << transport->diagnosis();
+    };
+    expect("verbs://rxe0", true, "bound to the connection of the peer");
+    expect("verbs://rxe0?windows=yes", true, "bound to the connection of the peer");
+    expect("verbs://rxe0?windows=no", false, "valid for every connection of the context (windows=no; verbss://");
+    expect("verbs://siw0", false, "valid for every connection of the context (it has no memory windows of type 2B;");
+    const auto wrong = open("verbs://rxe0?windows=maybe");
+    EXPECT_EQ(wrong.code(), Errc::bad_address);
+    EXPECT_NE(wrong.error().message().find("yes or no"), std::string::npos) << wrong.error().message();
 }
 
 TEST(Verbs, TheDiagnosisSaysWhyTheDeviceWasChosen) {

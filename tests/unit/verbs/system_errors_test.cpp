@@ -29,6 +29,13 @@ TEST(SystemErrors, TheAdviceOfARefusedConnectionFitsItsReason) {
     says(ENODEV, Errc::io, "device");
 }
 
+TEST(SystemErrors, ALackOfWindowsIsToldWithItsRemedy) {
+    const Error error = window_error(ENOMEM);
+    EXPECT_EQ(error.code, Errc::too_large);
+    EXPECT_EQ(error.os_errno, ENOMEM);
+    EXPECT_NE(error.message().find("?windows=no"), std::string::npos) << error.message();
+}
+
 TEST(SystemErrors, ARefusedRegistrationNamesTheLimit) {
     EXPECT_EQ(registration_error(ENOMEM).code, Errc::out_of_memory);
     EXPECT_NE(registration_error(ENOMEM).message().find("the limit is "), std::string::npos);

@@ -66,7 +66,7 @@ SealedTransport::SealedTransport(const na::TransportOptions& options, const char
     caps_.wait_fd = below_->caps().wait_fd;
     caps_.same_host_only = below_->caps().same_host_only;
     caps_.proves_peers = true;
-    caps_.confines = true;
+    caps_.confines = caps_.admits_guests = true;
     if (below_->limits().connections_max > 0)
         limits_.connections_max = std::min(options.connections_max, below_->limits().connections_max);
     for (const std::string& endpoint : below_->endpoints()) {

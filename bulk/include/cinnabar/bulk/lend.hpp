@@ -28,9 +28,9 @@ class CINNABAR_API Lend : public PoolSlot {
     // Lends the window. Requires: not granted, and no fence is pending. permission: `access` exceeds the region's
     // access. too_large: no lease slot is free. Other errors: those of registering the region. On an error the Lend
     // holds nothing.
-    [[nodiscard]] Errc grant(Region window, na::Access access,
-                             const std::shared_ptr<na::Transport>& transport) noexcept;
-    // For confine(): who may use the memory besides its peer. Requires: granted.
+    [[nodiscard]] Errc grant(Region window, na::Access access, const std::shared_ptr<na::Transport>& transport,
+                             na::LentTo lent_to = na::LentTo::anyone) noexcept;
+    // For confine(): who may use the memory besides its peer. Requires: granted, with LentTo::anyone.
     void set_guests(std::shared_ptr<const na::Guests> guests) noexcept { lease_.guests = std::move(guests); }
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }

@@ -8,9 +8,10 @@
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
 //     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
 //
-// The memory is lent only to the called peer: transports that check each access (na::Caps::confines) refuse other
+// The memory is lent only to the called peer: transports that can tell peers apart (na::Caps::confines) refuse other
 // peers, even if these have learned the descriptor. forwardable_to() names third parties that may use the memory as
-// well.
+// well. Whoever else has learned the descriptor of such memory is refused only where the owner checks each access
+// (na::Caps::admits_guests).
 //
 // A handler may pass a received Bulk on to another server in a call of its own, if the first caller has made it
 // forwardable(), or forwardable_to() that server. The other server then pulls directly from the first caller, and must

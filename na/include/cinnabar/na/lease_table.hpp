@@ -54,8 +54,7 @@ class CINNABAR_API LeaseTable {
     // Prevents further pins; returns true if the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
-    // From now on only accesses by this peer and by lease.guests are allowed. Call it at most once per grant, before
-    // any peer has the key.
+    // From now on only accesses by this peer and by lease.guests are allowed. Requires: no peer has the key yet.
     void confine(const Lease& lease, const Peer& peer) noexcept;
 
     // For transports that must not block while a closed lease is pinned. After close(), they start the fence of the

@@ -66,6 +66,12 @@ class Memory {
     Access access_;
 };
 
+// Whom a lease is for. Set it before grant.
+enum class LentTo : std::uint8_t {
+    anyone,    // every peer that has the key. confine() can still restrict it, if the owner checks each access
+    one_peer,  // the peer that confine() names. Until that call, a device may make the key good for nobody
+};
+
 // The right to access a part of a registration, for peers that know the lease's key. The lender owns the lease, and
 // must not move it while it is granted. Grant, describe and revoke: any thread of a `many` context, the owner of a
 // `one` context.
@@ -74,6 +80,7 @@ struct Lease {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     Access access = Access::read;
+    LentTo lent_to = LentTo::anyone;
 
     std::uint64_t key = 0;         // random; 0 while not granted
     std::uint32_t slot = 0;        // private to the transport
@@ -85,7 +92,8 @@ struct Lease {
     bool fence_failed = false;  // the peer may still access the memory: quarantine it (docs/limits.md)
 
     // The peers that may use the lease besides the peer passed to Transport::confine, which reads this field; null:
-    // none.
+    // none. A lease with guests is for LentTo::anyone, so that a device that cannot tell guests apart lets them in
+    // (Caps::admits_guests).
     std::shared_ptr<const Guests> guests;
 
     [[nodiscard]] bool granted() const noexcept { return key != 0; }

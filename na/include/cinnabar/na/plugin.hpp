@@ -15,7 +15,7 @@
 namespace cinnabar::na {
 
 // Incremented by each change of layout or meaning in the headers of na that plugins use.
-inline constexpr std::uint32_t plugin_abi = 21;
+inline constexpr std::uint32_t plugin_abi = 22;
 
 struct PluginInfo {
     std::uint32_t abi = plugin_abi;

@@ -185,12 +185,15 @@ class Transport {
     [[nodiscard]] virtual void* allocate_memory(std::size_t) noexcept { return nullptr; }
     virtual void free_memory(void*, std::size_t) noexcept {}
 
-    // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first four
+    // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first five
     // fields of `lease`. permission: more access than was registered. too_large: all lease slots are in use. Most
     // grants on tcp make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
     // Restricts a lease to this peer and lease.guests: other peers cannot use the lease even if they have its key. Call
-    // confine() once, before the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
+    // confine() before a message with the key is posted, as the owner of the peer's context. The transport does what a
+    // device needs for it before that message is sent. Until then, further calls for the same peer have no effect.
+    // confine() does nothing without Caps::confines. Without Caps::admits_guests, it does nothing to a lease for
+    // LentTo::anyone.
     virtual void confine(const Lease&, const Peer&) noexcept {}
     // Restricts a lease to peers that map the memory and access it themselves (Port::direct): this process refuses to
     // carry out accesses by this lease for peers. Call keep_to_direct() before the key is sent. False, with nothing

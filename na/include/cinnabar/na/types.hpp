@@ -43,7 +43,8 @@ struct Caps {
     bool same_host_only = false;  // reaches only processes of this host
     bool views = false;           // peers can map memory that the transport allocated (Port::view)
     bool proves_peers = false;    // both sides of a connection have proven who they are (Addr::identity)
-    bool confines = false;        // a lease can be restricted to some peers (Transport::confine)
+    bool confines = false;        // a lease can be restricted to one peer (Transport::confine)
+    bool admits_guests = false;   // and to its guests as well (Lease::guests); requires `confines`
     // A connected peer can guess the key of memory that was lent to another one: only for networks of trusted peers.
     bool guessable_keys = false;
 };

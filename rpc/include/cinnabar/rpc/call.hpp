@@ -53,7 +53,8 @@ inline constexpr unsigned call_slot_bits = 24;
 
 // Which peers may use memory that a call lends. `target`: the target of the call alone; `guests`: the target and some
 // third parties (guests.hpp); `anyone`: every peer that has the descriptor. Only transports with na::Caps::confines
-// enforce `target` and `guests`. The target may forward the memory to a third party, except with `target`.
+// enforce `target`, and only those with admits_guests enforce `guests`. The target may forward the memory to a third
+// party, except with `target`.
 enum class Audience : std::uint8_t { target, anyone, guests };
 
 struct CallArgs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Guests: third parties who may use memory that is lent to a call, besides its target. The owner of the memory names
 // them; any other peer that has the descriptor gets `permission`, if the transport lets the owner check each access
-// (na::Caps::confines). Immutable: any thread, and any number of calls at once.
+// (na::Caps::admits_guests). Immutable: any thread, and any number of calls at once.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
