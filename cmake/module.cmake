@@ -89,7 +89,7 @@ function(cinnabar_takes_node_headers target)
     cinnabar_flags_of_parsed_headers(${target})
 endfunction()
 
-# cinnabar_compiles_quickly(TARGET): its code moves no data, and is a third of what a newcomer compiles first. -O1 takes
+# cinnabar_compiles_quickly(TARGET): its code moves no data, and is a third of what a new user compiles first. -O1 takes
 # three fifths of the time of -O3.
 function(cinnabar_compiles_quickly target)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
