@@ -19,6 +19,7 @@ constexpr std::size_t endpoint_bytes_max = 255;
 std::uint64_t hash_of(const AddrBody& body) {
     const std::uint64_t context = std::uint64_t{body.context} << 1 | (body.names_context ? 1 : 0);
     std::uint64_t hash = (body.incarnation ^ body.connection) * 0x9e3779b97f4a7c15u + context;
+    hash ^= std::uint64_t{body.parallel} << 56;
     for (const std::string& endpoint : body.endpoints) {
         hash = (hash ^ std::hash<std::string>()(endpoint)) * 0x9e3779b97f4a7c15u;
     }
@@ -27,7 +28,8 @@ std::uint64_t hash_of(const AddrBody& body) {
 
 bool same(const AddrBody& a, const AddrBody& b) {
     return a.hash == b.hash && a.context == b.context && a.names_context == b.names_context &&
-           a.incarnation == b.incarnation && a.connection == b.connection && a.endpoints == b.endpoints;
+           a.incarnation == b.incarnation && a.parallel == b.parallel && a.connection == b.connection &&
+           a.endpoints == b.endpoints;
 }
 
 }  // namespace
@@ -150,7 +152,16 @@ Addr Addr::with_context(ContextId context) const {
     if (!body_) return *this;
     const bool names_it = body_->names_context || body_->endpoints.empty();
     if (names_it && body_->context == context) return *this;
-    return AddrTable::get().intern(name_of(body_->endpoints, context, true, body_->incarnation));
+    auto made = name_of(body_->endpoints, context, true, body_->incarnation);
+    made->parallel = body_->parallel;
+    return AddrTable::get().intern(std::move(made));
+}
+
+Addr Addr::in_parallel(std::uint8_t number) const {
+    if (!listens() || body_->parallel == number) return *this;
+    auto made = name_of(body_->endpoints, body_->context, body_->names_context, body_->incarnation);
+    made->parallel = number;
+    return AddrTable::get().intern(std::move(made));
 }
 
 std::string Addr::to_string() const {

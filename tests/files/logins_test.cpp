@@ -68,7 +68,7 @@ TEST_F(LoginsTest, AWrongProofIsRefused) {
     auto wrong = login(hello(logins, ann));
     wrong.proof[0] ^= 1;
     EXPECT_EQ(logins.login(wrong, ann).code(), Errc::permission);
-    EXPECT_EQ(logins.sessions(), 0u);
+    EXPECT_EQ(logins.connections(), 0u);
 }
 
 TEST_F(LoginsTest, AChallengeCannotBeMadeUp) {
@@ -165,13 +165,13 @@ TEST_F(LoginsTest, HellosOfOthersShutNobodyOut) {
 TEST_F(LoginsTest, SessionsAreBounded) {
     Logins logins(std::nullopt, limits, clock);
     std::vector<na::Addr> clients;
-    for (std::size_t i = 0; i < Logins::sessions_max; ++i) {
+    for (std::size_t i = 0; i < Logins::connections_max; ++i) {
         clients.push_back(na::Addr::of_connection("tcp", 0, 0, 1000 + i, false));
         ASSERT_TRUE(logins.login(login(hello(logins, clients.back())), clients.back()).ok());
     }
     EXPECT_EQ(logins.login(login(hello(logins, bob)), bob).code(), Errc::overloaded);
     clock.now += Logins::challenge_us;
-    EXPECT_EQ(logins.expire().size(), Logins::sessions_max) << "nobody holds them";
+    EXPECT_EQ(logins.expire().size(), Logins::connections_max) << "nobody holds them";
     EXPECT_TRUE(logins.login(login(hello(logins, bob)), bob).ok());
 }
 
@@ -180,14 +180,94 @@ TEST_F(LoginsTest, SessionsThatNobodyHoldsAreForgotten) {
     const auto kept = token_of(logins, ann);
     ASSERT_TRUE(logins.hold(kept, ann).ok());
     const auto lost = token_of(logins, bob);
-    EXPECT_EQ(logins.sessions(), 2u);
+    EXPECT_EQ(logins.connections(), 2u);
     clock.now += Logins::challenge_us;
     const auto late = logins.expire();
     ASSERT_EQ(late.size(), 1u);
     EXPECT_EQ(late.front()->seals.token(), lost);
-    EXPECT_EQ(logins.sessions(), 1u);
+    EXPECT_EQ(logins.connections(), 1u);
     EXPECT_EQ(logins.hold(lost, bob).code(), Errc::peer_lost);
     EXPECT_TRUE(logins.find(kept, ann).ok());
+}
+
+// A session, and connections that join it.
+struct JoiningTest : LoginsTest {
+    Logins logins{key(), limits, clock};
+    na::Addr first = from("10.0.0.5");
+    Seals seals;
+
+    static na::Addr from(const std::string& host) {
+        return na::Addr::of_connection("tcp", 0, 0, 111, false, "tcp://" + host + ":4000");
+    }
+    void SetUp() override {
+        const auto greeted = hello(logins, first);
+        const Token token = logins.login(login(greeted), first)->token;
+        seals = Seals(token, key().session_secret(nonce, greeted.challenge.nonce, token));
+        ASSERT_TRUE(logins.hold(token, first).ok());
+    }
+    [[nodiscard]] JoinIn call_of(const na::Addr& connection) {
+        JoinIn in{{}, nonce, hello(logins, connection).challenge};
+        seals.stamp(in);
+        return in;
+    }
+    [[nodiscard]] Errc join(const na::Addr& connection) { return logins.join(call_of(connection), connection).code(); }
+};
+
+TEST_F(JoiningTest, AConnectionThatHasJoinedHasTheSession) {
+    const na::Addr second = from("10.0.0.5");
+    ASSERT_EQ(join(second), Errc::ok);
+    EXPECT_EQ(logins.find(seals.token(), second).value(), logins.find(seals.token(), first).value());
+    unsigned sessions = 0;
+    logins.for_each([&sessions](const Session&) { ++sessions; });
+    EXPECT_EQ(sessions, 1u);
+    logins.end(*logins.find(seals.token(), first).value());
+    EXPECT_EQ(logins.find(seals.token(), second).code(), Errc::peer_lost);
+    EXPECT_EQ(logins.connections(), 0u);
+}
+
+TEST_F(JoiningTest, AnotherClientDoesNotJoinWhateverItKnows) {
+    EXPECT_EQ(join(from("10.0.0.6")), Errc::permission) << "another host";
+    const na::Addr named = na::Addr::of_connection("tcps", 0, 0, 111, false, "tcps://10.0.0.5:1", {},
+                                                   na::ProvenIdentity{na::ProvenIdentity::By::key, "ann"});
+    EXPECT_EQ(join(named), Errc::permission) << "another identity";
+    EXPECT_EQ(logins.connections(), 1u);
+}
+
+TEST_F(JoiningTest, AConnectionThatLeavesMakesRoom) {
+    std::vector<na::Addr> others;
+    while (others.size() + 1 < session_connections_max) {
+        others.push_back(from("10.0.0.5"));
+        ASSERT_EQ(join(others.back()), Errc::ok);
+    }
+    const na::Addr late = from("10.0.0.5");
+    EXPECT_EQ(join(late), Errc::overloaded);
+    logins.leave(others.front());
+    EXPECT_EQ(logins.find(seals.token(), others.front()).code(), Errc::peer_lost);
+    EXPECT_EQ(join(late), Errc::ok);
+    logins.leave(first);
+    EXPECT_TRUE(logins.find(seals.token(), first).ok()) << "the first one does not leave: its session ends";
+}
+
+TEST_F(JoiningTest, AConnectionThatNobodyHoldsLeaves) {
+    const na::Addr held = from("10.0.0.5");
+    const na::Addr forgotten = from("10.0.0.5");
+    ASSERT_EQ(join(held), Errc::ok);
+    ASSERT_EQ(join(forgotten), Errc::ok);
+    ASSERT_TRUE(logins.hold(seals.token(), held).ok());
+    EXPECT_EQ(logins.hold(seals.token(), held).code(), Errc::busy);
+    clock.now += Logins::challenge_us;
+    EXPECT_TRUE(logins.expire().empty()) << "the session is held over the first one";
+    EXPECT_EQ(logins.connections(), 2u);
+    EXPECT_EQ(logins.find(seals.token(), held).value()->connections, 2u);
+    EXPECT_EQ(logins.find(seals.token(), forgotten).code(), Errc::peer_lost);
+}
+
+TEST_F(JoiningTest, AChallengeIsForItsConnectionAndForAWhile) {
+    const na::Addr second = from("10.0.0.5");
+    const JoinIn in = call_of(second);
+    EXPECT_EQ(logins.join(in, from("10.0.0.5")).code(), Errc::timed_out);
+    clock.now += Logins::challenge_us;
+    EXPECT_EQ(logins.join(in, second).code(), Errc::timed_out);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "process.hpp"
 #include "relay.hpp"
 #include "support/content.hpp"
+#include "support/limited_path.hpp"
 #include "support/seeds.hpp"
 
 #include <gtest/gtest.h>
@@ -140,6 +141,27 @@ TEST_F(LongCable, AFetchGoesOnFromWhatIsVerified) {
     expect_to_go_on(client, relay, folder.at("back"));
     EXPECT_TRUE(folder.get("back/large") == content);
     EXPECT_EQ(Folder::list_of(folder.at("back")), Words{"large"});
+}
+
+// On a path that limits each connection, one tells of several.
+TEST(LimitedCable, TheSummaryTellsHowManyConnectionsMovedAFile) {
+    constexpr double of_each = 16e6;
+    const Folder folder(support::memory_folder());
+    for (const char* name : {"root", "back"}) fs::create_directory(folder.at(name));
+    std::string content;
+    while (content.size() < (96u << 20)) content += pattern(8u << 20, static_cast<unsigned>(content.size()));
+    (void)folder.put("large", content);
+    const Serving serving(folder.at("root"), open_to_all());
+    const support::LimitedPath path(serving.uri(), of_each);
+    Process save({"save", "--json", "--insecure", folder.at("large"), path.endpoint()});
+    ASSERT_EQ(save.wait(), 0) << save.err();
+    const auto file = save.out().find("\"connections\": ");
+    ASSERT_NE(file, std::string::npos) << save.out();
+    EXPECT_NE(save.out().find("\"connections\": ", file + 1), std::string::npos) << "the summary: " << save.out();
+    Process fetch({"fetch", "--insecure", "-o", folder.at("back"), path.endpoint() + "/large"});
+    ASSERT_EQ(fetch.wait(), 0) << fetch.err();
+    EXPECT_NE(fetch.out().find(" connections"), std::string::npos) << fetch.out();
+    EXPECT_TRUE(folder.get("back/large") == content);
 }
 
 }  // namespace

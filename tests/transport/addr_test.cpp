@@ -34,6 +34,19 @@ TEST_P(AddrContract, TheSameAddressIsTheSamePeer) {
     EXPECT_EQ(&once, &peer_of(a, b));
 }
 
+TEST_P(AddrContract, InParallelItIsReachedByAnotherConnection) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& once = peer_of(a, b);
+    na::Peer& again = peer_at(a, b.addr().in_parallel(1));
+    (void)send(a, once, 1, 8);
+    (void)send(a, again, 2, 8);
+    ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == 2; }));
+    if (&once == &again) return;  // the transport has no connections, or one for all
+    EXPECT_NE(b.receiver.messages[0].source, b.receiver.messages[1].source);
+    EXPECT_EQ(&again, &peer_at(a, b.addr().in_parallel(1)));
+}
+
 TEST_P(AddrContract, OfASourceCanBeUsedForAReply) {
     Node& a = make_node("a");
     Node& b = make_node("b");

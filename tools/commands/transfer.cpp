@@ -232,6 +232,7 @@ class Movement {
         errand.file.bytes = moved->bytes;
         errand.file.had_bytes = moved->had_bytes;
         errand.file.sent_bytes = moved->sent_bytes;
+        errand.file.connections = moved->connections;
         errand.file.checksum = moved->checksum;
         report_.done(errand.file);
     }

@@ -174,6 +174,7 @@ class GroupFetch {
         file.bytes = moved.bytes;
         file.had_bytes = moved.had_bytes;
         file.sent_bytes = moved.sent_bytes;
+        file.connections = moved.connections;
         file.checksum = moved.checksum;
     }
 

@@ -182,6 +182,7 @@ class GroupSave {
         if (had_copy && before && moved->checksum && *before != *moved->checksum) co_return changed_meanwhile(source);
         source.file.had_bytes += moved->had_bytes;
         source.file.sent_bytes += moved->sent_bytes;
+        source.file.connections = std::max(source.file.connections, moved->connections);
         source.file.checksum = moved->checksum;
         co_return Result<void>();
     }

@@ -146,6 +146,7 @@ void Report::done(const File& file) {
     bytes_ += file.bytes;
     had_bytes_ += file.had_bytes;
     sent_bytes_ += file.sent_bytes;
+    connections_ = std::max(connections_, file.connections);
     waiting_ = false;
     tell_servers(file);
     if (style_ != Style::json) return;
@@ -155,6 +156,7 @@ void Report::done(const File& file) {
     if (file.had_bytes > 0) object.number("had_bytes", file.had_bytes);
     if (file.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *file.checksum));
     object.number("seconds", file.seconds).number("sent_bytes", file.sent_bytes);
+    if (file.connections > 1) object.number("connections", std::uint64_t{file.connections});
     print_line(object.line());
 }
 
@@ -252,6 +254,7 @@ std::string Report::summary_event(double took) const {
     if (had_bytes_ > 0) object.number("had_bytes", had_bytes_);
     object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
     object.number("sent_bytes", sent_bytes_);
+    if (connections_ > 1) object.number("connections", std::uint64_t{connections_});
     object.number("bytes_per_second", took > 0 ? static_cast<double>(bytes_) / took : 0);
     std::string reasons;
     for (const auto& [text, why] : reasons_) {
@@ -301,8 +304,10 @@ ExitCode Report::finish() {
         print_line(fmt::format("to be {}: {}, {}{}", verb_, what, human_bytes(bytes_), deleted("to be deleted:")));
         return exit_;
     }
-    print_line(fmt::format("{} {}, {} in {} ({}){}", verb_, what, human_bytes(bytes_),
-                           human_duration(std::chrono::duration<double>(took)), human_rate(rate), deleted("deleted")));
+    const std::string over = connections_ > 1 ? fmt::format(" over {} connections", connections_) : std::string();
+    print_line(fmt::format("{} {}, {} in {} ({}){}{}", verb_, what, human_bytes(bytes_),
+                           human_duration(std::chrono::duration<double>(took)), human_rate(rate), over,
+                           deleted("deleted")));
     return exit_;
 }
 

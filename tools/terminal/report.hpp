@@ -50,6 +50,7 @@ class Report {
         std::uint64_t bytes = 0;
         std::uint64_t had_bytes = 0;            // bytes that were not sent, because the receiver had them
         std::uint64_t sent_bytes = 0;           // bytes that were sent
+        std::uint32_t connections = 1;          // that moved it; see files::Moved
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
         Kind kind = Kind::file;
@@ -116,6 +117,7 @@ class Report {
     std::uint64_t bytes_ = 0;
     std::uint64_t had_bytes_ = 0;
     std::uint64_t sent_bytes_ = 0;
+    std::uint32_t connections_ = 1;  // at most, of one file
     bool waiting_ = false;
     std::set<std::string, std::less<>> lost_;
 };

@@ -4,6 +4,7 @@
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
 #include "session/client_session.hpp"
+#include "session/more_streams.hpp"
 #include "session/remote_error.hpp"
 #include "session/waiting.hpp"
 
@@ -49,6 +50,8 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_windows();
     [[nodiscard]] hl::Task<void> receive_lane();
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
+    // Requests a window over one of the connections; if that fails, once more over the first one.
+    [[nodiscard]] hl::Task<Result<ReadOut>> request_over_stream(ReadIn& read, const Buffer& buffer) const;
     // Offers the server the bytes that an interrupted attempt left. Where there are none, offers those of the older
     // version or, past its end in a sparse file, zeros.
     void offer(ReadIn& read, Bytes content) const;
@@ -130,7 +133,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong", printable(name)};
     Result<void> committed = co_await disk_.run([&file, &mode] { return file.target.commit({}, mode.sync); });
     if (!committed) co_return std::move(committed).error();
-    co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum};
+    co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum, streams_.usable()};
 }
 
 hl::Task<Result<void>> ClientSession::Receiving::receive_windows() {
@@ -176,10 +179,10 @@ hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t of
         const Pace::Pass pass = co_await client.pace_.take();
         passing.advance(offset + count);
         if (failure) co_return *failure;
-        client.seals_.stamp(read);
-        arrived = co_await client.node_.call(read_rpc, client.server_, read, window_deadline);
+        arrived = co_await request_over_stream(read, *buffer);
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
+    if (arrived->had_bytes == 0 && !arrived->hole) MoreStreams::window_moved(client, count);
     const std::uint64_t offered = read.offered || !read.blocks.empty() ? count : 0;
     if ((arrived->hole && !sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
         co_return Error{Errc::protocol, "the server's description of a window is impossible"};
@@ -196,6 +199,22 @@ hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t of
     writing.advance(offset + count);
     if (progress) progress(count);
     co_return written;
+}
+
+hl::Task<Result<ReadOut>> ClientSession::Receiving::request_over_stream(ReadIn& read, const Buffer& buffer) const {
+    const auto request = [this, &read](const na::Addr& server) {
+        client.seals_.stamp(read);
+        return client.node_.call(read_rpc, server, read, window_deadline);
+    };
+    const Streams::Use stream = client.streams_.use();
+    Result<ReadOut> arrived = co_await request(stream.server());
+    if (arrived || stream.is_first() || failure) co_return arrived;
+    stream.failed(arrived.code());
+    // The server may still write into the buffer if its end of the connection could not be closed.
+    if (buffer.region().quarantined()) co_return arrived;
+    const Streams::Use first = client.streams_.use(true);
+    read.again = true;
+    co_return co_await request(first.server());
 }
 
 void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {

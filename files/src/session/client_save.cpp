@@ -4,6 +4,8 @@
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
 #include "session/client_session.hpp"
+#include "session/more_streams.hpp"
+#include "session/moving_windows.hpp"
 #include "session/remote_error.hpp"
 #include "session/source_mark.hpp"
 #include "session/waiting.hpp"
@@ -12,12 +14,23 @@
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 namespace cinnabar::files {
 
 namespace {
+
+// Writes a window into the buffer that the server has granted, and notifies it.
+hl::Task<Result<void>> push_into(const FillIn& in, bulk::Region window) {
+    hl::TransferOptions options;
+    options.notify = in.notice;
+    options.deadline = fill_deadline;
+    const auto moved = co_await in.buffer.push(std::move(window), options);
+    if (!moved) co_return moved.error();
+    co_return Result<void>();
+}
 
 // Whether proven_bytes in the answer to an open call is plausible.
 bool may_be_proven(const OpenIn& open, const OpenOut& opened, std::uint64_t window_bytes) noexcept {
@@ -47,7 +60,9 @@ struct ClientSession::Sending {
     Sequence passing{};  // windows are sent in file order, as the server handles them
     Checksum sum{};      // of what was read, from proven_bytes on
     std::uint64_t next = proven_bytes;
-    bool claims_end = false;  // the server lacks some of what was claimed, or did not answer
+    MovingWindows filling{};
+    std::set<std::uint64_t> pushed_again{};  // offsets; their windows may be asked for once more
+    bool claims_end = false;                 // the server lacks some of what was claimed, or did not answer
     std::optional<Error> failure{};
 
     void fail(Error why) {
@@ -90,8 +105,14 @@ struct ClientSession::Sending {
     [[nodiscard]] hl::Task<Result<Window>> read_window(std::uint64_t offset);
     // `holed`: sends the checksums of all blocks, so that the server does not pull blocks of zeros.
     [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset, bool holed);
+    // Sends a window over one of the connections; if that fails, once more over the first one.
+    [[nodiscard]] hl::Task<Result<WindowOut>> send_over_stream(WindowIn& window);
     // Sends the window by a push: the server answers with a fill call that grants a buffer, which fill() writes into.
     [[nodiscard]] hl::Task<Result<void>> push_window(std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> push_over_stream(PushIn& push);
+    // Reads the window that the server asks for, in its turn; or once more, if it is pushed again.
+    [[nodiscard]] hl::Task<Result<void>> fill_buffer(const FillIn& in);
+    [[nodiscard]] hl::Task<Result<void>> fill_again(const FillIn& in);
 };
 
 hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::string& name, SaveMode mode,
@@ -152,7 +173,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
         auto finding = find_saved(file->source, name, std::move(error));
         co_return co_await std::move(finding);
     }
-    Moved moved{open.bytes, file->had_bytes, file->sent_bytes, {}};
+    Moved moved{open.bytes, file->had_bytes, file->sent_bytes, {}, streams_.usable()};
     if (mode.checked) moved.checksum = file->proven_bytes > 0 ? committed->checksum : commit.checksum;
     co_return moved;
 }
@@ -407,14 +428,28 @@ hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset,
     const Pace::Pass pass = co_await client.pace_.take();
     passing.advance(offset + bytes);
     if (failure) co_return *failure;
-    client.seals_.stamp(window);
-    Result<WindowOut> sent = co_await client.node_.call(window_rpc, client.server_, window, window_deadline);
+    Result<WindowOut> sent = co_await send_over_stream(window);
     if (!sent) co_return in_the_middle(std::move(sent).error());
     if (sent->had_bytes > (offers(offset) || zeros > 0 ? bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
+    if (sent->had_bytes == 0) MoreStreams::window_moved(client, bytes);
     had_bytes += sent->had_bytes - std::min(sent->had_bytes, zeros);
     sent_bytes += bytes - sent->had_bytes;
     co_return Result<void>();
+}
+
+hl::Task<Result<WindowOut>> ClientSession::Sending::send_over_stream(WindowIn& window) {
+    const auto send = [this, &window](const na::Addr& server) {
+        client.seals_.stamp(window);
+        return client.node_.call(window_rpc, server, window, window_deadline);
+    };
+    const Streams::Use stream = client.streams_.use(window.offset < resumed_bytes);
+    Result<WindowOut> sent = co_await send(stream.server());
+    if (sent || stream.is_first() || failure) co_return sent;
+    stream.failed(sent.code());
+    const Streams::Use first = client.streams_.use(true);
+    window.again = true;
+    co_return co_await send(first.server());
 }
 
 hl::Task<Result<void>> ClientSession::Sending::push_window(std::uint64_t offset) {
@@ -427,13 +462,61 @@ hl::Task<Result<void>> ClientSession::Sending::push_window(std::uint64_t offset)
     const Pace::Pass pass = co_await client.pace_.take();
     passing.advance(offset + bytes);
     if (failure) co_return *failure;
-    client.seals_.stamp(push);
-    Result<void> pushed = co_await client.node_.call(push_rpc, client.server_, push, window_deadline);
+    Result<void> pushed = co_await push_over_stream(push);
     if (!pushed) co_return failure ? *failure : in_the_middle(std::move(pushed).error());
     if (reading.position() <= offset)
         co_return Error{Errc::protocol, "the server took a window that it did not ask for"};
-    sent_bytes += std::min(client.window_bytes_, source.bytes() - offset);
+    MoreStreams::window_moved(client, bytes);
+    sent_bytes += bytes;
     co_return pushed;
+}
+
+hl::Task<Result<void>> ClientSession::Sending::push_over_stream(PushIn& push) {
+    const auto send = [this, &push](const na::Addr& server) {
+        client.seals_.stamp(push);
+        return client.node_.call(push_rpc, server, push, window_deadline);
+    };
+    const Streams::Use stream = client.streams_.use();
+    Result<void> pushed = co_await send(stream.server());
+    if (pushed || stream.is_first() || failure) co_return pushed;
+    stream.failed(pushed.code());
+    const Streams::Use first = client.streams_.use(true);
+    push.again = true;
+    pushed_again.insert(push.offset);
+    co_return co_await send(first.server());
+}
+
+// A call that came over a lost connection may still have its turn before it.
+hl::Task<Result<void>> ClientSession::Sending::fill_buffer(const FillIn& in) {
+    constexpr Microseconds interval = std::chrono::milliseconds(5);
+    Errc slept = Errc::ok;
+    while (slept == Errc::ok && filling.contains(in.offset) && pushed_again.contains(in.offset))
+        slept = co_await client.node_.sleep_for(interval);
+    if (slept != Errc::ok) co_return slept;
+    const MovingWindows::Entry entry(filling, in.offset);
+    if (reading.position() > in.offset && pushed_again.contains(in.offset)) co_return co_await fill_again(in);
+    Result<Window> window = co_await read_window(in.offset);
+    if (!window) {
+        fail(window.error());
+        co_return std::move(window).error();
+    }
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - in.offset);
+    auto pushing = push_into(in, window->buffer.region().slice(0, bytes));
+    co_return co_await std::move(pushing);
+}
+
+// The checksum of the file has the window already.
+hl::Task<Result<void>> ClientSession::Sending::fill_again(const FillIn& in) {
+    Share own(*client.buffers_, client.part_);  // in the share of the file, only the task whose turn it is may wait
+    Result<Buffer> buffer = co_await client.buffers_->take(own);
+    if (!buffer) co_return std::move(buffer).error();
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - in.offset);
+    const Bytes content = buffer->bytes().first(bytes);
+    Result<void> got = co_await client.disk_.run([this, &in, content] { return source.read(in.offset, content); });
+    if (!got) fail(got.error());
+    if (!got) co_return got;
+    auto pushing = push_into(in, buffer->region().slice(0, bytes));
+    co_return co_await std::move(pushing);
 }
 
 hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
@@ -445,21 +528,12 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
     const std::uint64_t offset = request->offset;
     if (offset >= file->source.bytes() || offset % window_bytes_ != 0)
         co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
-    Result<Sending::Window> window = co_await file->read_window(offset);
-    Result<void> filled;
-    if (window) {
-        hl::TransferOptions options;
-        options.notify = request->notice;
-        options.deadline = fill_deadline;
-        const std::uint64_t bytes = std::min(window_bytes_, file->source.bytes() - offset);
-        const auto moved = co_await request->buffer.push(window->buffer.region().slice(0, bytes), options);
-        if (!moved) filled = moved.error();
-    } else {
-        filled = std::move(window).error();
-    }
+    Result<void> filled = co_await file->fill_buffer(*request);
     if (filled) co_return filled;
-    // If the fill call was canceled, the server no longer needs it or is lost; the push call reports the reason.
-    if (filled.error().code != Errc::canceled) file->fail(filled.error());
+    // If the fill call was canceled, the server no longer needs it or is lost; the push call reports the reason. What
+    // was not moved over a further connection is pushed again.
+    const bool is_over = filled.error().code == Errc::canceled || request.source().body().parallel != 0;
+    if (!is_over) file->fail(filled.error());
     co_return to_remote(filled.error());
 }
 

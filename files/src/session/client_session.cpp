@@ -28,6 +28,7 @@ ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key
       scope_(node),
       disk_(disk_threads),
       pace_(buffers_wanted),
+      streams_(server_),
       packs_(packs_max) {}
 
 hl::Task<Result<LoginOut>> ClientSession::log_in() {

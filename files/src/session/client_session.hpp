@@ -8,6 +8,7 @@
 #include "session/protocol.hpp"
 #include "session/rate.hpp"
 #include "session/signed_calls.hpp"
+#include "session/streams.hpp"
 #include "session/waiting.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -95,6 +96,7 @@ class ClientSession {
     struct Unpacking;
     struct Copying;
     struct CopyingPack;
+    struct MoreStreams;
     [[nodiscard]] hl::Task<Result<Moved>> save_alone(const SmallFile& file, SaveMode mode);
     [[nodiscard]] hl::Task<Result<void>> send_pack(Packing& pack, const std::vector<SmallFile>& files, SaveMode mode);
     [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
@@ -127,6 +129,7 @@ class ClientSession {
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
     Pace pace_;
+    Streams streams_;
     Rate rate_;
     Pace packs_;  // limits calls with packs in progress; the server counts each of their files
     SessionPart part_;

@@ -27,12 +27,18 @@ Result<void> Download::check(std::uint64_t offset, const hl::Bulk& window) const
     return {};
 }
 
-hl::Task<Result<ReadOut>> Download::send(const ReadIn& in) {
+hl::Task<Result<ReadOut>> Download::send(const ReadIn& in, bool may_come_again) {
     if (failure_) co_return *failure_;
+    const MovingWindows::Entry moving(moving_, in.offset);
     Result<ReadOut> outcome = ReadOut{};
     if (auto fits = check(in.offset, in.window); !fits) outcome = std::move(fits).error();
-    if (outcome) outcome = co_await move(in);
-    if (!outcome) close(outcome.error());
+    if (outcome && in.again && in.offset < reading_.position()) {
+        outcome = co_await move_again(in);
+    } else if (outcome) {
+        outcome = co_await move(in);
+    }
+    // What was read can be read again.
+    if (!outcome && !(may_come_again && in.offset < reading_.position())) close(outcome.error());
     co_return outcome;
 }
 
@@ -69,10 +75,32 @@ hl::Task<Result<ReadOut>> Download::move(const ReadIn& in) {
     if (!got) co_return got;
     reading_.advance(in.offset + bytes);
     if (got->hole) co_return got;
-    Result<void> pushed = co_await push_ranges(*buffer, in.window, ranges);
+    auto pushing = push(in, *buffer, std::move(ranges));
+    co_return co_await std::move(pushing);
+}
+
+hl::Task<Result<ReadOut>> Download::push(const ReadIn& in, const Buffer& buffer, std::vector<ByteRange> ranges) {
+    Result<void> pushed = co_await push_ranges(buffer, in.window, ranges);
     if (!pushed) co_return std::move(pushed).error();
-    got->had_bytes = bytes - bytes_of(ranges);
-    co_return got;
+    co_return ReadOut{false, in.window.size() - bytes_of(ranges)};
+}
+
+hl::Task<Result<ReadOut>> Download::move_again(const ReadIn& in) {
+    Share share(buffers_, session_);  // in the share of the file, one task at a time may wait: that whose turn it is
+    Result<Buffer> buffer = co_await buffers_.take(share);
+    if (!buffer) co_return reason(buffer.code());
+    const Bytes content = buffer->bytes().first(in.window.size());
+    std::vector<ByteRange> ranges;
+    Result<bool> hole = co_await disk_.run([this, &in, &ranges, content]() -> Result<bool> {
+        if (file_.sparse() && file_.is_hole(in.offset, content.size())) return true;
+        CINNABAR_TRY_VOID(file_.read(in.offset, content));
+        ranges = lacking(in, content);
+        return false;
+    });
+    if (!hole) co_return std::move(hole).error();
+    if (*hole) co_return ReadOut{true, 0};
+    auto pushing = push(in, *buffer, std::move(ranges));
+    co_return co_await std::move(pushing);
 }
 
 hl::Task<Result<LendOut>> Download::lend(const LendIn& in, const Give& give) {

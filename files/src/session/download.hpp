@@ -7,6 +7,7 @@
 #include "file/checksum.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
+#include "session/moving_windows.hpp"
 #include "session/protocol.hpp"
 #include "session/waiting.hpp"
 
@@ -25,15 +26,16 @@ namespace cinnabar::files {
 class Download {
   public:
     Download(Buffers& buffers, SessionPart& session, Disk& disk, SourceFile file) noexcept
-        : buffers_(buffers), disk_(disk), file_(std::move(file)), share_(buffers, session) {}
+        : buffers_(buffers), session_(session), disk_(disk), file_(std::move(file)), share_(buffers, session) {}
     // Requires: none of its tasks is running. A disk thread closes the file.
     ~Download();
     Download(const Download&) = delete;
     Download& operator=(const Download&) = delete;
 
     // Sends one window. ok: the data is in the client's memory; holes and ranges that the client already has are not
-    // sent. Errors as of Upload::receive().
-    [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in);
+    // sent. Errors, `may_come_again` and moves() as of Upload::receive(); see ReadIn::again.
+    [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in, bool may_come_again = false);
+    [[nodiscard]] bool moves(std::uint64_t offset) const { return moving_.contains(offset); }
     // Lends one window to the client by calling `give`, which fills in the rest of `take` and ends when the client no
     // longer uses the memory. Errors as of Upload::receive().
     using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
@@ -56,6 +58,10 @@ class Download {
 
   private:
     [[nodiscard]] hl::Task<Result<ReadOut>> move(const ReadIn& in);
+    // Reads a window once more and sends it; its bytes were counted in the checksum at the first time.
+    [[nodiscard]] hl::Task<Result<ReadOut>> move_again(const ReadIn& in);
+    [[nodiscard]] static hl::Task<Result<ReadOut>> push(const ReadIn& in, const Buffer& buffer,
+                                                        std::vector<ByteRange> ranges);
     [[nodiscard]] hl::Task<Result<LendOut>> hand_out(const LendIn& in, const Give& give);
     [[nodiscard]] Result<ReadOut> read(const ReadIn& in, Bytes content);
     [[nodiscard]] static std::vector<ByteRange> lacking(const ReadIn& in, ConstBytes content);
@@ -63,9 +69,11 @@ class Download {
     [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
 
     Buffers& buffers_;
+    SessionPart& session_;
     Disk& disk_;
     SourceFile file_;
     Share share_;
+    MovingWindows moving_;
     Sequence reading_;
     Checksum sum_;
     std::optional<Error> failure_;

@@ -35,10 +35,11 @@ struct Load {
 
 struct Session {
     Seals seals;
-    na::Addr source;
+    na::Addr source;             // the connection of the login
+    unsigned connections = 1;    // that one, and those that have joined
     bool proven = false;         // the client has proven a key or its identity
     std::uint16_t provider = 0;  // provider number of the RPCs that the client serves
-    bool held = false;           // the client has made its hold call
+    bool held = false;           // the client has made its hold call over `source`
     bool ended = false;          // the session has ended: with its hold call, or without one in time
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
@@ -51,8 +52,8 @@ struct Session {
 
 class Logins {
   public:
-    static constexpr std::size_t sessions_max = 4096;
-    static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
+    static constexpr std::size_t connections_max = 4096;  // of all sessions
+    static constexpr TimeUs challenge_us = 10'000'000;    // from hello to login or join, and from there to hold
 
     // Limits that the login announces to the client.
     struct Limits {
@@ -67,26 +68,41 @@ class Logins {
     // timed_out: the challenge was not issued for this connection, or is too old. permission: the proof is wrong.
     // overloaded: too many sessions, or the connection already has one.
     [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
-    // The session of a token; valid after login(). peer_lost: the token belongs to another connection, or the session
-    // has ended.
+    // Adds a connection to the session that has signed the call. timed_out: as login(). invalid_argument: the
+    // connection has a session already. permission: the call was not made in a session of this client, or it was made
+    // before. overloaded: the session has session_connections_max, or there are too many sessions.
+    [[nodiscard]] Result<void> join(const JoinIn& in, const na::Addr& source);
+    // The session of a token; valid after login() or join(). peer_lost: the token belongs to another connection, or the
+    // session has ended.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
-    // Marks the session as held. busy: it is held already. peer_lost: as find().
+    // Marks the connection as held. busy: it is held already. peer_lost: as find().
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
-    // Removes sessions that were not held in time, and returns them.
+    // Removes connections that were not held in time, and returns the sessions that were opened over them.
     [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
     template <typename F>
     void for_each(F each) const {
-        for (const auto& [source, entry] : sessions_) each(*entry.session);
+        for (const auto& [source, entry] : connections_) {
+            if (entry.is_first()) each(*entry.session);
+        }
     }
+    // Removes a connection that has joined a session.
+    void leave(const na::Addr& source);
+    // Removes all connections of a session.
     void end(const Session& session);
 
-    [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
+    [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
 
   private:
     struct Entry {
         std::shared_ptr<Session> session;
         TimeUs until;  // when the hold call must have arrived
+        na::Addr source;
+        bool held = false;
+        [[nodiscard]] bool is_first() const noexcept { return session->source == source; }
     };
+    // Whether this server has issued the challenge for this connection, not long ago.
+    [[nodiscard]] Result<void> check(const Challenge& challenge, const Nonce& client, const na::Addr& source) const;
+    void add(std::shared_ptr<Session> session, const na::Addr& source);
     // Whether the client must prove the key. A client whose identity the transport has proven (tcps, ofis, verbss) need
     // not, and its calls are not signed either.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
@@ -95,8 +111,8 @@ class Logins {
     Limits limits_;
     TimeSource& clock_;
     const Secret secret_ = Secret::random();  // makes the tags of challenges
-    // By connection; a connection has at most one session, which keeps the address pointed to alive.
-    std::map<const na::AddrBody*, Entry> sessions_;
+    // By connection, which has at most one session. The entry keeps the address pointed to alive.
+    std::map<const na::AddrBody*, Entry> connections_;
 };
 
 }  // namespace cinnabar::files

@@ -23,7 +23,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 9;
+inline constexpr std::uint32_t protocol_version = 10;
 
 // --- opening a session
 
@@ -73,6 +73,20 @@ struct HoldIn {
 // ends the session and its files in progress; what can be resumed is kept as remains.
 inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 
+// --- more connections of a session
+
+// Where one connection does not fill the path, windows of the session's files go over several. Each further one says
+// hello by itself, and then joins the session in place of a login. From then on the session's window, read and push
+// calls may come over it; their seals are those of the session. It is held as the first one is: when its hold call
+// ends, only this connection leaves the session.
+inline constexpr unsigned session_connections_max = 8;  // with the first one
+struct JoinIn {
+    Seal seal;            // of the session
+    Nonce nonce{};        // the client's, as in its hello over the new connection
+    Challenge challenge;  // from the answer to that hello
+};
+inline constexpr hl::Rpc<void(JoinIn)> join_rpc{"cinnabar.save.join"};
+
 // The largest file size that the operating system supports (off_t). A receiver refuses a file that is announced to be
 // larger.
 inline constexpr std::uint64_t file_bytes_max = (std::uint64_t{1} << 63) - 1;
@@ -113,6 +127,7 @@ struct WindowIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
+    bool again = false;          // the same window was sent over another connection, which was lost
     bool hole = false;           // a hole of a sparse file: all zeros, and nothing is lent
     std::uint64_t checksum = 0;  // XXH3 of this window if it is below resumed_bytes; otherwise 0
     // block_checksums() of this window, if it starts below basis_bytes, or if the file is sparse and the window has
@@ -153,6 +168,7 @@ struct PushIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
+    bool again = false;  // as WindowIn::again
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<void(PushIn)> push_rpc{"cinnabar.save.push"};
@@ -231,6 +247,7 @@ struct ReadIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
+    bool again = false;                 // the same window was requested over another connection, which was lost
     bool offered = false;               // the client already has the whole window
     std::uint64_t checksum = 0;         // XXH3 of the offered bytes
     std::vector<std::uint64_t> blocks;  // block_checksums() of what the client has there: its older version, followed

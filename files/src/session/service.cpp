@@ -43,6 +43,19 @@ void end_files_with_gaps(Session& session, unsigned seconds_max) {
     for (auto& [number, giving] : session.givings) look(*giving, *giving->download);
 }
 
+// Whether the connection is the one over which the session was opened. Windows that are moved over others may come
+// again (WindowIn::again).
+bool is_first(const Session& session, const na::Addr& source) { return session.source == source; }
+
+// Waits until the server has let go of a window that was moved over a connection which is lost.
+template <typename File>
+hl::Task<Errc> let_go(const File& file, std::uint64_t offset, hl::NodeRef node) {
+    constexpr Microseconds interval = std::chrono::milliseconds(5);
+    Errc slept = Errc::ok;
+    while (slept == Errc::ok && file.moves(offset)) slept = co_await node.sleep_for(interval);
+    co_return slept;
+}
+
 // Counts bytes of a window that the receiver seemed to have already but that were moved after all: later windows wait
 // for them.
 void charge_rate(const Session& session, std::uint64_t bytes) {
@@ -95,6 +108,8 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
 Result<void> Service::serve_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(serve_files_on(node));
     CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(join_rpc, [this](const hl::Request<JoinIn>& request) { return Batches::join(*this, request); }));
     CINNABAR_TRY_VOID(node.serve(login_rpc, [this](hl::Request<LoginIn> request) { return login(request); }));
     CINNABAR_TRY_VOID(node.serve(hello_rpc, [this](hl::Request<HelloIn> request) { return hello(request); }));
     CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
@@ -195,12 +210,17 @@ hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
     if (auto known = session_of(request); !known) co_return to_remote(known.error());
     auto session = logins_.hold(request->seal.token, request.source());
     if (!session) co_return to_remote(session.error());
-    (*session)->provider = request->provider;
+    const bool first = is_first(**session, request.source());
+    if (first) (*session)->provider = request->provider;
     // Sleeps until the client cancels the call, the connection is lost, or the node shuts down.
     constexpr Microseconds long_time = std::chrono::hours(24);
     Errc slept = Errc::ok;
     while (slept == Errc::ok) slept = co_await request.node().sleep_for(long_time);
-    end_session(**session);
+    if (first) {
+        end_session(**session);
+    } else {
+        logins_.leave(request.source());
+    }
     co_return Errc::shutting_down;
 }
 
@@ -325,6 +345,11 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
     const auto found = (*session)->savings.find(request->file);
     if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
     const auto saving = found->second;
+    const bool may_come_again = !is_first(**session, request.source());
+    if (request->again) {
+        const Errc waited = co_await let_go(*saving->upload, request->offset, request.node());
+        if (waited != Errc::ok) co_return waited;
+    }
     Result<WindowOut> outcome = WindowOut{};
     const auto& name = saving->claim.name();
     auto may = may_follow(**session, name, saving->upload->bytes(), request->window, saving->owner);
@@ -338,11 +363,13 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         const std::uint64_t bytes = request->window.size();
         const bool had = request->offset < saving->upload->resumed_bytes();
         Result<void> paced = co_await keep_rate(*session, had ? 0 : bytes, request.node(), saving->paced);
+        if (!paced && may_come_again) co_return to_remote(paced.error());
         if (!paced) outcome = std::move(paced).error();
-        if (paced) outcome = co_await saving->upload->receive(*request);
+        if (paced) outcome = co_await saving->upload->receive(*request, may_come_again);
         if (paced && had) charge_rate(**session, outcome ? bytes - std::min(bytes, outcome->had_bytes) : bytes);
     }
     if (outcome) co_return outcome;
+    if (may_come_again && !saving->upload->ended()) co_return to_remote(outcome.error());
     const bool first = (*session)->savings.contains(request->file);
     give_up(**session, request->file, outcome.error());
     if (!first || outcome.code() != Errc::bad_checksum) co_return to_remote(outcome.error());
@@ -355,6 +382,11 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
     const auto found = (*session)->savings.find(request->file);
     if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
     const auto saving = found->second;
+    const bool may_come_again = !is_first(**session, request.source());
+    if (request->again) {
+        const Errc waited = co_await let_go(*saving->upload, request->offset, request.node());
+        if (waited != Errc::ok) co_return waited;
+    }
     const Upload::Ask ask = [&request, &session](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
         FillIn fill;
         fill.file = request->file;
@@ -365,8 +397,11 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
         co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options(**session));
     };
     Result<void> outcome = co_await keep_rate(*session, options_.window_bytes, request.node(), saving->paced);
-    if (outcome) outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
+    if (!outcome && may_come_again) co_return to_remote(outcome.error());
+    if (outcome)
+        outcome = co_await saving->upload->grant(*request, request.node(), request.source(), ask, may_come_again);
     if (outcome) co_return outcome;
+    if (may_come_again && !saving->upload->ended()) co_return to_remote(outcome.error());
     give_up(**session, request->file, outcome.error());
     co_return to_remote(outcome.error());
 }
@@ -434,9 +469,13 @@ hl::Task<Result<ReadOut>> Service::read(hl::Request<ReadIn> request) {
     if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = found->second;
     const std::uint64_t bytes = request->window.size();
+    if (request->again) {
+        const Errc waited = co_await let_go(*giving->download, request->offset, request.node());
+        if (waited != Errc::ok) co_return waited;
+    }
     Result<void> paced = co_await keep_rate(*session, request->offered ? 0 : bytes, request.node(), giving->paced);
     if (!paced) co_return to_remote(paced.error());
-    Result<ReadOut> outcome = co_await giving->download->send(*request);
+    Result<ReadOut> outcome = co_await giving->download->send(*request, !is_first(**session, request.source()));
     if (request->offered && !(outcome && outcome->hole))
         charge_rate(**session, outcome ? bytes - std::min(bytes, outcome->had_bytes) : bytes);
     if (!outcome) co_return to_remote(outcome.error());

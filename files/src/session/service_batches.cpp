@@ -103,4 +103,10 @@ hl::Task<Result<ClaimOut>> Service::Batches::claim(Service& service, hl::Request
     co_return to_remote(outcome.error());
 }
 
+Result<void> Service::Batches::join(Service& service, const hl::Request<JoinIn>& request) {
+    Result<void> joined = service.logins_.join(*request, request.source());
+    if (!joined) return service.failed(ServerEvent::Kind::refused, request.source(), {}, joined.error());
+    return joined;
+}
+
 }  // namespace cinnabar::files

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the service that make or remove many entries at once, that lend many files, and that claim many windows.
+// The calls of the service that make or remove many entries at once, that lend many files, that claim many windows, and
+// that add a connection to a session.
 #pragma once
 
 #include "session/service.hpp"
@@ -12,6 +13,7 @@ struct Service::Batches {
     [[nodiscard]] static hl::Task<Result<BatchOut>> remove(Service& service, hl::Request<RemoveManyIn> request);
     [[nodiscard]] static hl::Task<Result<void>> lend_pack(Service& service, hl::Request<LendPackIn> request);
     [[nodiscard]] static hl::Task<Result<ClaimOut>> claim(Service& service, hl::Request<ClaimIn> request);
+    [[nodiscard]] static Result<void> join(Service& service, const hl::Request<JoinIn>& request);
 };
 
 }  // namespace cinnabar::files

@@ -46,6 +46,12 @@ bool SeenNumbers::take(std::uint64_t number) noexcept {
 
 MacText describe(const HoldIn& in) { return operation(hold_rpc).add(in.provider); }
 
+MacText describe(const JoinIn& in) {
+    const Challenge& challenge = in.challenge;
+    MacText text = operation(join_rpc).add(in.nonce).add(challenge.nonce).add(challenge.issued_us);
+    return std::move(text.add(challenge.tag));
+}
+
 MacText describe(const OpenIn& in) {
     MacText text = operation(open_rpc);
     add(text.add_text(in.name).add(in.bytes), in.attributes);
@@ -55,7 +61,7 @@ MacText describe(const OpenIn& in) {
 
 MacText describe(const WindowIn& in) {
     MacText text = operation(window_rpc).add(in.file).add(in.offset);
-    add(text.add(in.hole ? 1 : 0).add(in.checksum), in.blocks);
+    add(text.add(in.again ? 1 : 0).add(in.hole ? 1 : 0).add(in.checksum), in.blocks);
     return text.add(in.so_far ? 1 : 0).add(in.so_far.value_or(0)).add(in.window.size());
 }
 
@@ -65,7 +71,7 @@ MacText describe(const ClaimIn& in) {
     return text;
 }
 
-MacText describe(const PushIn& in) { return operation(push_rpc).add(in.file).add(in.offset); }
+MacText describe(const PushIn& in) { return operation(push_rpc).add(in.file).add(in.offset).add(in.again ? 1 : 0); }
 
 MacText describe(const FillIn& in) {
     return operation(fill_rpc).add(in.file).add(in.offset).add(in.notice).add(in.buffer.size());
@@ -83,7 +89,7 @@ MacText describe(const AskIn& in) {
 
 MacText describe(const ReadIn& in) {
     MacText text = operation(read_rpc).add(in.file).add(in.offset);
-    add(text.add(in.offered ? 1 : 0).add(in.checksum), in.blocks);
+    add(text.add(in.again ? 1 : 0).add(in.offered ? 1 : 0).add(in.checksum), in.blocks);
     return text.add(in.window.size());
 }
 

@@ -30,6 +30,7 @@ class SeenNumbers {
 // The fields that the MAC covers besides the token and the number. For lent memory it covers only the size, because the
 // descriptor is made when the call is encoded.
 [[nodiscard]] MacText describe(const HoldIn& in);
+[[nodiscard]] MacText describe(const JoinIn& in);
 [[nodiscard]] MacText describe(const OpenIn& in);
 [[nodiscard]] MacText describe(const WindowIn& in);
 [[nodiscard]] MacText describe(const ClaimIn& in);

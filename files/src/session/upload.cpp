@@ -103,6 +103,7 @@ void Upload::close(Error why) {
     taking_.close(code);
     share_.close(code);
     writing_.close(code);
+    to_come_again_.clear();
 }
 
 std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
@@ -110,17 +111,22 @@ std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
     return offset < bytes_ && offset % step == 0 ? std::min(step, bytes_ - offset) : 0;
 }
 
-hl::Task<Result<WindowOut>> Upload::receive(const WindowIn& in) {
+hl::Task<Result<WindowOut>> Upload::receive(const WindowIn& in, bool may_come_again) {
     if (failure_) co_return *failure_;
+    // What is compared keeps its turn to be written.
+    may_come_again = may_come_again && !in.again && in.offset >= file_.resumed_bytes();
+    const MovingWindows::Entry moving(moving_, in.offset);
     Result<WindowOut> outcome = no_such_window();
     if (in.window.size() != 0 && in.window.size() == window_bytes(in.offset)) {
         if (in.offset < file_.resumed_bytes()) {
             outcome = co_await compare(in);
+        } else if (in.again && in.offset < writing_.position()) {
+            outcome = WindowOut{};  // only the answer was lost
         } else {
-            outcome = co_await pull(in);
+            outcome = co_await pull(in, may_come_again);
         }
     }
-    if (!outcome) close(outcome.error());
+    if (!outcome && !may_come_again) close(outcome.error());
     co_return outcome;
 }
 
@@ -191,13 +197,18 @@ hl::Task<Result<void>> Upload::leave_out(const WindowIn& in, std::uint64_t bytes
     co_return left;
 }
 
-hl::Task<Result<void>> Upload::grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
-                                     const Ask& ask) {
+hl::Task<Result<void>> Upload::grant(const PushIn& in, const hl::NodeRef& node, const na::Addr& client, const Ask& ask,
+                                     bool may_come_again) {
     if (failure_) co_return *failure_;
+    may_come_again = may_come_again && !in.again;
+    const MovingWindows::Entry moving(moving_, in.offset);
     Result<void> outcome = no_such_window();
-    const std::uint64_t bytes = window_bytes(offset);
-    if (bytes != 0) outcome = co_await have_pushed(offset, bytes, node, client, ask);
-    if (!outcome) close(outcome.error());
+    if (in.again && in.offset < writing_.position()) {
+        outcome = Result<void>();  // only the answer was lost
+    } else if (window_bytes(in.offset) != 0) {
+        outcome = co_await have_pushed(in, node, client, ask, may_come_again);
+    }
+    if (!outcome && !may_come_again) close(outcome.error());
     co_return outcome;
 }
 
@@ -212,7 +223,9 @@ hl::Task<Result<Buffer>> Upload::take(std::uint64_t offset, std::uint64_t bytes)
 
 hl::Task<Result<void>> Upload::write(std::uint64_t offset, ConstBytes content, SoFar so_far) {
     if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
-    co_return co_await write_now(offset, content, so_far);
+    Result<void> written = co_await write_now(offset, content, so_far);
+    if (!written) close(written.error());  // whatever connection it came over
+    co_return written;
 }
 
 hl::Task<Result<void>> Upload::write_now(std::uint64_t offset, ConstBytes content, SoFar so_far) {
@@ -270,10 +283,23 @@ hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const Wi
     co_return bytes - bytes_of(ranges);
 }
 
-hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in) {
-    Result<Buffer> buffer = co_await take(in.offset, in.window.size());
+hl::Task<Result<Buffer>> Upload::buffer_for(std::uint64_t offset, bool again) {
+    if (again) {
+        if (auto kept = to_come_again_.extract(offset)) co_return std::move(kept.mapped());
+    }
+    co_return co_await take(offset, window_bytes(offset));
+}
+
+// A buffer that the client may still write to, over the lost connection, is not used again: the file will fail.
+void Upload::keep_for_again(std::uint64_t offset, Buffer buffer) {
+    if (!failure_ && !buffer.region().quarantined()) to_come_again_.emplace(offset, std::move(buffer));
+}
+
+hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in, bool may_come_again) {
+    Result<Buffer> buffer = co_await buffer_for(in.offset, in.again);
     if (!buffer) co_return std::move(buffer).error();
     Result<std::uint64_t> had = co_await pull_into(*buffer, in);
+    if (!had && may_come_again) keep_for_again(in.offset, *std::move(buffer));
     if (!had) co_return std::move(had).error();
     Result<void> written = co_await write(in.offset, buffer->bytes().first(in.window.size()), in.so_far);
     if (!written) co_return std::move(written).error();
@@ -306,15 +332,21 @@ hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
 }
 
 // Writes the data as soon as it has arrived, without waiting for the client's answer.
-hl::Task<Result<void>> Upload::have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
-                                           const na::Addr& client, const Ask& ask) {
-    Result<Buffer> buffer = co_await take(offset, bytes);
+hl::Task<Result<void>> Upload::have_pushed(const PushIn& in, const hl::NodeRef& node, const na::Addr& client,
+                                           const Ask& ask, bool may_come_again) {
+    const std::uint64_t bytes = window_bytes(in.offset);
+    Result<Buffer> buffer = co_await buffer_for(in.offset, in.again);
     if (!buffer) co_return std::move(buffer).error();
     Arrival arrival;
-    if (const Errc full = arrival.open(node.rpc_context(), client); full != Errc::ok) co_return full;
+    if (const Errc full = arrival.open(node.rpc_context(), client); full != Errc::ok) {
+        if (may_come_again) keep_for_again(in.offset, *std::move(buffer));
+        co_return full;
+    }
     auto [asked, written] = co_await hl::when_all(
         ask_for(node, arrival, ask(hl::Bulk(buffer->region().slice(0, bytes), na::Access::write), arrival.value())),
-        write_when_there(arrival, offset, buffer->bytes().first(bytes)));
+        write_when_there(arrival, in.offset, buffer->bytes().first(bytes)));
+    const bool lost = writing_.position() <= in.offset;
+    if (lost && may_come_again) keep_for_again(in.offset, *std::move(buffer));
     if (!asked) co_return std::move(asked).error();
     co_return std::move(written);
 }

@@ -9,6 +9,7 @@
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
 #include "session/known_remains.hpp"
+#include "session/moving_windows.hpp"
 #include "session/protocol.hpp"
 #include "session/waiting.hpp"
 
@@ -21,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -49,18 +51,24 @@ class Upload {
 
     // Pulls one window, except for the parts that the server already has. ok: the window is written. invalid_argument:
     // the file has no such window, or has received it before. Any error ends the file, and all its windows fail with
-    // it.
-    [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in);
+    // it; with `may_come_again` only one of the data or the disk does, and a window that could not be pulled may be
+    // received once more, over another connection (WindowIn::again). Requires, of such a repetition: !moves(in.offset).
+    [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in, bool may_come_again = false);
+    // Whether a task receives that window.
+    [[nodiscard]] bool moves(std::uint64_t offset) const { return moving_.contains(offset); }
+    // Whether the file has failed, was given up, or is being committed.
+    [[nodiscard]] bool ended() const noexcept { return failure_.has_value(); }
     // Reads windows that remain from an interrupted save, and compares them with the checksums. Returns how many, from
     // the first one on, are as claimed; these count as received. Errors as of receive().
     [[nodiscard]] hl::Task<Result<ClaimOut>> claim(const ClaimIn& in);
     // Receives a window of a sparse file that is a hole.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(const WindowIn& in);
     // Grants the client a buffer by calling `ask`. The client writes the window into it and then notifies `node` with
-    // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors as of receive().
+    // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors and `may_come_again` as of
+    // receive().
     using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
-    [[nodiscard]] hl::Task<Result<void>> grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
-                                               const Ask& ask);
+    [[nodiscard]] hl::Task<Result<void>> grant(const PushIn& in, const hl::NodeRef& node, const na::Addr& client,
+                                               const Ask& ask, bool may_come_again = false);
     // Verifies the checksum, which covers the file from proven_bytes() on, syncs the file and renames it into place.
     // invalid_argument: windows are missing. bad_checksum. Also the errors of NewFile::commit(). `before_naming` must
     // live until the task ends.
@@ -70,8 +78,11 @@ class Upload {
     void close(Error why);
     // As close(), and leaves no remains.
     void give_up(Error why);
-    // Whether windows wait for an earlier one that was not sent, and none is being transferred.
-    [[nodiscard]] bool has_gap() const noexcept { return taking_.waited_for() && share_.idle(); }
+    // Whether windows wait for an earlier one that was not sent, and none is being transferred; or one waits to be sent
+    // again.
+    [[nodiscard]] bool has_gap() const noexcept {
+        return (taking_.waited_for() && share_.idle()) || !to_come_again_.empty();
+    }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] bool checked() const noexcept { return checked_; }
@@ -82,15 +93,18 @@ class Upload {
     [[nodiscard]] std::uint64_t checksum() const noexcept { return sum_.whole().digest(); }
 
   private:
-    [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
+    [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in, bool may_come_again);
+    // The buffer that the window had over the lost connection, or a new one.
+    [[nodiscard]] hl::Task<Result<Buffer>> buffer_for(std::uint64_t offset, bool again);
+    void keep_for_again(std::uint64_t offset, Buffer buffer);
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<ClaimOut>> verify(const ClaimIn& in);
     // Fills the buffer with the window: blocks that the older version has are read from it, blocks of zeros of a sparse
     // file are filled in, the others are pulled. Returns the number of bytes that were not pulled.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
     [[nodiscard]] std::vector<ByteRange> take_from_basis(const WindowIn& in, Bytes content) const;
-    [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
-                                                     const na::Addr& client, const Ask& ask);
+    [[nodiscard]] hl::Task<Result<void>> have_pushed(const PushIn& in, const hl::NodeRef& node, const na::Addr& client,
+                                                     const Ask& ask, bool may_come_again);
     [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
     [[nodiscard]] hl::Task<Result<void>> leave_out(const WindowIn& in, std::uint64_t bytes);
     // Awaits a buffer for the window, in file order.
@@ -125,6 +139,10 @@ class Upload {
     const bool checked_;
     const bool sparse_;
     Share share_;
+    // Buffers of windows whose connection was lost, by offset. Kept, because later windows may have taken all others,
+    // and wait for these to be written.
+    std::map<std::uint64_t, Buffer> to_come_again_;
+    MovingWindows moving_;
     Sequence taking_;   // order in which windows take buffers
     Sequence writing_;  // order in which windows are written
     ArrivingSum sum_;   // of everything that was written or compared

@@ -26,7 +26,8 @@ PeerTable::~PeerTable() { CINNABAR_ASSERT(all_.empty()); }
 
 std::string PeerTable::dial_key(std::string_view target, const AddrBody& wanted) {
     const std::string context = wanted.names_context ? std::to_string(wanted.context) : "any";
-    return std::string(target) + '/' + context + '/' + std::to_string(wanted.incarnation);
+    const std::string parallel = wanted.parallel == 0 ? "" : '/' + std::to_string(wanted.parallel);
+    return std::string(target) + '/' + context + '/' + std::to_string(wanted.incarnation) + parallel;
 }
 
 Error PeerTable::unlisted(const Addr& addr) {

@@ -53,6 +53,21 @@ TEST(Addr, ContextInTheText) {
     EXPECT_EQ(Addr::parse("tcp://" + std::string(300, 'a')).code(), Errc::bad_address);
 }
 
+TEST(Addr, ParallelOnesDifferInThisProcessOnly) {
+    const Addr addr = Addr::parse("tcp://host:1?context=3").value();
+    const Addr second = addr.in_parallel(1);
+    EXPECT_FALSE(addr == second);
+    EXPECT_FALSE(second == addr.in_parallel(2));
+    EXPECT_EQ(second, addr.in_parallel(2).in_parallel(1));
+    EXPECT_EQ(addr, second.in_parallel(0));
+    EXPECT_EQ(second.with_context(4), addr.with_context(4).in_parallel(1));
+    EXPECT_EQ(second.to_string(), addr.to_string());
+    EXPECT_EQ(encoded(second), encoded(addr));
+    const Addr connection = Addr::of_connection("tcp", 0, 0, 5, false);
+    EXPECT_EQ(connection.in_parallel(1), connection);
+    EXPECT_TRUE(Addr().in_parallel(1).empty());
+}
+
 TEST(Addr, TheFirstContextIsAnotherAddressThanNone) {
     const Addr any = Addr::parse("tcp://host:1").value();
     const Addr first = Addr::parse("tcp://host:1?context=0").value();

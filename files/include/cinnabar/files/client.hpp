@@ -37,6 +37,9 @@ struct Moved {
     // XXH3 of the file, if one was computed. The server computed it if a save did not read the beginning of its source
     // again.
     std::optional<std::uint64_t> checksum;
+    // How many connections moved the session's windows when the file ended. Further ones are added to a session over
+    // tcp and tcps whose rate is not limited, as long as measuring shows that they help.
+    std::uint32_t connections = 1;
 };
 
 // An entry on a server.

@@ -59,6 +59,7 @@ struct AddrBody {
     ContextId held_by = 0;  // connections: the context of this process that accepted it
     // Names: the incarnation that is wanted, 0 for any. Connections: the incarnation that the other side claims.
     Incarnation incarnation = 0;
+    std::uint8_t parallel = 0;     // of a name: see Addr::in_parallel. Never sent
     std::uint64_t connection = 0;  // serial number of the connection in this process; 0: this is a name. Never sent
     std::optional<HostProcess> process;  // connections: the process at the other side, if the kernel reports it
     // Connections: the proven identity of the other side, if the transport proves identities.
@@ -105,6 +106,11 @@ class Addr {
     // Returns the address of another context of the same process. If this address is a connection, the result reaches
     // no context, because a connection belongs to one context.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;
+
+    // The same name over a connection of its own: names that differ only in this number mean the same context, and each
+    // has its own connection to it. 0 is the name itself. The number is not part of the text, and it is never sent. Has
+    // no effect on a connection. Transports that have no connections may use what they have for all of them.
+    [[nodiscard]] CINNABAR_API Addr in_parallel(std::uint8_t number) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
     explicit operator bool() const noexcept { return body_ != nullptr; }

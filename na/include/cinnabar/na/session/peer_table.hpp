@@ -22,7 +22,7 @@ class CINNABAR_API PeerTable {
     PeerTable& operator=(const PeerTable&) = delete;
 
     // Makes the SessionPeer::dial_key of a peer that is dialled at `target`, with the context and incarnation that the
-    // address asks for.
+    // address asks for, over the connection that the address names (Addr::in_parallel).
     [[nodiscard]] static std::string dial_key(std::string_view target, const AddrBody& wanted);
 
     // The error for an address that has no endpoints and belongs to no peer.

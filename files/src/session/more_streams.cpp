@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which connection of a session moves the next window, and when others are added.
+#include "session/more_streams.hpp"
+
+#include "session/remote_error.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::files {
+
+Streams::Use Streams::use(bool only_first) noexcept {
+    Stream* least = &streams_.front();
+    for (Stream& stream : streams_) {
+        if (!only_first && stream.usable && stream.under_way < least->under_way) least = &stream;
+    }
+    return {*this, *least};
+}
+
+void Streams::Use::failed(Errc why) const noexcept {
+    const bool by_connection = why == Errc::peer_lost || why == Errc::unreachable || why == Errc::timed_out;
+    if (by_connection) streams_.lose(stream_);
+}
+
+std::uint32_t Streams::usable() const noexcept {
+    return static_cast<std::uint32_t>(std::ranges::count_if(streams_, &Stream::usable));
+}
+
+void Streams::lose(Stream& stream) noexcept {
+    stream.usable = false;
+    count_.settle(usable());
+}
+
+void Streams::keep_wanted() noexcept {
+    std::uint32_t kept = 0;
+    for (Stream& stream : streams_) {
+        if (stream.usable) stream.usable = kept++ < count_.wanted();
+    }
+}
+
+// A session has one connection if its rate is limited, and over transports whose connections share what they have.
+bool ClientSession::MoreStreams::may_add(const ClientSession& client) {
+    const std::string_view scheme = client.node_.transport_to(client.server_);
+    return (scheme == "tcp" || scheme == "tcps") && !client.rate_.limits();
+}
+
+void ClientSession::MoreStreams::window_moved(ClientSession& client, std::uint64_t bytes) {
+    StreamCount& count = client.streams_.count();
+    if (!count.measures() || !may_add(client) || !count.moved(bytes, StreamCount::Clock::now())) return;
+    if (!count.measures()) return client.streams_.keep_wanted();
+    if (client.scope_.spawn(add_all(client)) != Errc::ok) count.settle(client.streams_.usable());
+}
+
+hl::Task<void> ClientSession::MoreStreams::add_all(ClientSession& client) {
+    StreamCount& count = client.streams_.count();
+    Result<void> added;
+    while (added && client.streams_.usable() < count.wanted() && count.measures()) added = co_await add(client);
+    if (!added) co_return count.settle(client.streams_.usable());
+    count.begin();
+}
+
+hl::Task<Result<void>> ClientSession::MoreStreams::add(ClientSession& client) {
+    const na::Addr server = client.server_.in_parallel(client.streams_.next());
+    HelloIn hello;
+    hello.version = protocol_version;
+    hello.nonce = make_nonce();
+    auto greeted = co_await client.node_.call(hello_rpc, server, hello, session_deadline);
+    if (!greeted) co_return from_remote(std::move(greeted).error());
+    JoinIn join;
+    join.nonce = hello.nonce;
+    join.challenge = greeted->challenge;
+    client.seals_.stamp(join);
+    auto joined = co_await client.node_.call(join_rpc, server, join, session_deadline);
+    if (!joined) co_return from_remote(std::move(joined).error());
+    HoldIn held;
+    held.provider = client.provider_.value();
+    client.seals_.stamp(held);
+    Stream& stream = client.streams_.add(server);
+    if (const Errc spawned = client.scope_.spawn(hold(client, stream, held)); spawned != Errc::ok) {
+        stream.usable = false;
+        co_return spawned;
+    }
+    co_return Result<void>();
+}
+
+hl::Task<void> ClientSession::MoreStreams::hold(ClientSession& client, Stream& stream, HoldIn in) {
+    // Whatever ends this call also fails the windows that are being moved there.
+    (void)co_await client.node_.call(hold_rpc, stream.server, in, hl::no_deadline);
+    client.streams_.lose(stream);
+}
+
+}  // namespace cinnabar::files
