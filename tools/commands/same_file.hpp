@@ -3,6 +3,8 @@
 // listings (tree_plan.hpp).
 #pragma once
 
+#include "commands/same_attributes.hpp"
+
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -24,8 +26,8 @@ struct SameBy {
 // Compares the local file that `open` opens with `name` on the server. With `preserved`, files of equal size, time and
 // mode are the same. Otherwise the file on the receiving side has a time of its own, so the local file is read, and
 // compared with the checksum with which the server's file was saved. Errors: those of Client::look() and of `open`.
-// `session` must live until the task ends.
+// `session` and what `same` refers to must live until the task ends; `same` compares as the receiving side does.
 [[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
-                                                  SameBy how);
+                                                  SameBy how, SameAttributes same);
 
 }  // namespace cinnabar::tools

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "commands/extraneous.hpp"
+#include "commands/same_attributes.hpp"
 #include "commands/transfer.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -39,15 +40,15 @@ class TreePlan {
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
     // Lists the trees on the receiving side and removes errands for what is the same there: files of equal size, time
     // and mode, links with equal targets, and folders with nothing left to do. With `by_content`, compares files of
-    // equal size and mode by content instead of time, up to `jobs` at a time. If an error ends the session, returns it
-    // and removes nothing.
+    // equal size and mode by content instead of time, up to `jobs` at a time. `same` compares times and modes. If an
+    // error ends the session, returns it and removes nothing.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     struct ByContent {
         files::Client* session;
         unsigned jobs;
     };
-    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report,
-                                                             std::optional<ByContent> by_content = {});
+    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, const SameAttributes& same,
+                                                             Report& report, std::optional<ByContent> by_content = {});
     // The names of all entries on the receiving side. Call it before leave_out_unchanged(), which removes some.
     [[nodiscard]] SourceNames names() const;
     // invalid_argument: two entries would get one name on the receiving side, and not both are folders. Which one stays
@@ -62,8 +63,9 @@ class TreePlan {
     [[nodiscard]] hl::Task<Result<Inventory>> look(const Lister& list) const;
     // Names of files with the same content on the receiving side.
     using Names = std::set<std::string, std::less<>>;
-    [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, ByContent how) const;
-    void leave_out_folders(const Inventory& inventory, Report& report);
+    [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, const SameAttributes& same,
+                                                            ByContent how) const;
+    void leave_out_folders(const Inventory& inventory, const SameAttributes& same, Report& report);
 
     std::vector<GivenFolder> bases_;
     std::vector<std::string> named_files_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
 #include "file/journal.hpp"
+#include "file/probe_precision.hpp"
 #include "file/read_entries.hpp"
 #include "file/rename_staged.hpp"
 #include "file/staging.hpp"
@@ -236,6 +237,10 @@ Result<SourceFile> Root::open_source(std::string_view name) const {
     if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such file", printable(name)};
     if (!fd) return file_error(errno, "cannot open the file", name);
     return SourceFile::from(std::move(fd), name);
+}
+
+AttributePrecision Root::probe_precision() const {
+    return staging_ ? files::probe_precision(staging_->get()) : AttributePrecision();
 }
 
 std::vector<Remains> Root::list_remains() const {

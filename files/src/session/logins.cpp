@@ -23,11 +23,12 @@ MacText Logins::tag_text(const Nonce& client, const Challenge& challenge, const 
 }
 
 Result<HelloOut> Logins::hello(const HelloIn& in, const na::Addr& source) const {
-    static_assert(protocol_version == 9, "the error names it");
+    static_assert(protocol_version == 10, "the error names it");
     if (in.version != protocol_version)
-        return Error{Errc::unsupported,
-                     "the server speaks version 9 of the protocol, and the client another one: use the same release of "
-                     "Cinnabar on both sides"};
+        return Error{
+            Errc::unsupported,
+            "the server speaks version 10 of the protocol, and the client another one: use the same release of "
+            "Cinnabar on both sides"};
     HelloOut out;
     out.version = protocol_version;
     out.wants_key = wants_key(source);
@@ -52,9 +53,11 @@ Result<LoginOut> Logins::login(const LoginIn& in, const na::Addr& source) {
     out.token = {secret_u64(), secret_u64()};
     out.window_bytes = limits_.window_bytes;
     out.windows_max = limits_.windows_max;
+    out.precision = limits_.precision;
     std::optional<Secret> secret;
     if (by_key) {
-        out.proof = key_->prove_server({in.nonce, challenge.nonce, out.token, out.window_bytes, out.windows_max});
+        out.proof = key_->prove_server(
+            {in.nonce, challenge.nonce, out.token, out.window_bytes, out.windows_max, out.precision});
         secret = key_->session_secret(in.nonce, challenge.nonce, out.token);
     }
     auto session = std::make_shared<Session>();

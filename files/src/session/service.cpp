@@ -88,7 +88,7 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       hooks_(std::move(hooks)),
       access_(options.policy, hooks_),
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
-      logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max}) {}
+      logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max, root_.probe_precision()}) {}
 
 // Begins with the last call of a session and ends with the first one, since clients may be connected already: one whose
 // hello is answered finds all other calls.

@@ -7,6 +7,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/attribute_precision.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/new_file.hpp>
 #include <cinnabar/files/remains.hpp>
@@ -115,6 +116,10 @@ class CINNABAR_API Root {
     std::uint32_t remove_remains(std::string_view name) const;
     // Removes the remains beyond the limits given to serve(). Returns how many were removed.
     std::uint32_t trim_remains() const;
+
+    // How exactly the file system holds permissions and times. Makes a file for a moment, where unfinished files are;
+    // if that is not possible, and for a read-only root, the answer is that all is held exactly.
+    [[nodiscard]] AttributePrecision probe_precision() const;
 
     // The number of leftovers that serve() removed.
     [[nodiscard]] std::uint32_t removed() const noexcept { return removed_; }
