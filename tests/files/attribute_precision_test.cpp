@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which permissions and times are the same for file systems that hold them less exactly, and what is found out of them.
+#include "file/dos_name.hpp"
 #include "support/content.hpp"
 
 #include <cinnabar/files/attribute_precision.hpp>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace cinnabar::files {
@@ -78,6 +80,22 @@ TEST(AttributePrecision, IsFoundOutAndNothingIsLeftOfThat) {
     EXPECT_EQ(Root::open(folder.path().string())->probe_precision(), AttributePrecision{});
     EXPECT_EQ(Root::serve_read_only(folder.path().string())->probe_precision(), AttributePrecision{});
     EXPECT_EQ(folder.list(), std::vector<std::string>{});
+}
+
+TEST(NamesThatAreHeld, DependOnTheFileSystem) {
+    using enum NameRules;
+    for (const auto rules : {any, exfat, vfat}) {
+        for (const std::string name : {"a", "a.b", ".a", "a b", "..a", "\xc3\xa4", "a~1"})
+            EXPECT_TRUE(check_held(rules, name, name).ok()) << name;
+    }
+    const std::vector<std::string> not_held{"a:b", "a.", "...", "\"", "*", "a?", "<", ">", "|", "\\", "a\n", "\x1f"};
+    for (const auto& name : not_held) {
+        EXPECT_TRUE(check_held(any, name, name).ok()) << name;
+        EXPECT_EQ(check_held(vfat, name, name).code(), Errc::invalid_argument) << name;
+        EXPECT_EQ(check_held(exfat, name, name).code(), Errc::invalid_argument) << name;
+    }
+    EXPECT_EQ(check_held(vfat, "a ", "a ").code(), Errc::invalid_argument);
+    EXPECT_TRUE(check_held(exfat, "a ", "a ").ok());
 }
 
 }  // namespace

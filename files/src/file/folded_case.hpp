@@ -12,9 +12,10 @@ namespace cinnabar::files {
 // Whether the folder has an entry of exactly that name. Reads the whole folder, unless it finds the entry.
 [[nodiscard]] Result<bool> has_exactly(int folder, const std::string& leaf, std::string_view name);
 
-// exists: the file system takes `leaf` for an entry of the folder whose name differs by case. Whoever replaced that
-// would lose a file of another name. ok also if nothing has the name. `name`, the whole path, is for messages. Call it
-// for names that are taken: it costs two system calls, and where case is folded a look at the folder.
+// exists: the file system takes `leaf` for an entry of the folder whose name differs by case, or whose short form of
+// eight and three letters it is. Whoever replaced that would lose a file of another name. ok also if nothing has the
+// name. `name`, the whole path, is for messages. Call it for names that are taken: it costs two system calls, and where
+// case is folded a look at the folder.
 [[nodiscard]] Result<void> check_case(int folder, const std::string& leaf, std::string_view name);
 
 }  // namespace cinnabar::files
