@@ -45,6 +45,8 @@ hl::Task<std::vector<Result<Moved>>> Client::save_small(const std::vector<SmallF
 
 std::uint64_t Client::window_bytes() const noexcept { return session_->window_bytes(); }
 
+const AttributePrecision& Client::precision() const noexcept { return session_->precision(); }
+
 hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into, FetchMode mode, BytesMoved progress,
                                       std::function<void(std::uint64_t)> announced) {
     return run_in(*session_, session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced)));

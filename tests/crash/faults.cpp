@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Preloaded (LD_PRELOAD) into a process of the crash test: system calls on files fail, do only part of their work, or
 // are the last call of the process. The environment says which:
-//     CINNABAR_FAULTS_ON    nothing happens before this file exists
+//     CINNABAR_FAULTS_ON    nothing happens before this file exists; it has the number of the client's process
 //     CINNABAR_FAULTS_SEED  seed of the random choice
 //     CINNABAR_KILL_AT      kill the process before its n-th call; 0: never
+//     CINNABAR_KILL_CLIENT  if set, that kills the client instead
 //     CINNABAR_FAULT_RATE   how many of a thousand calls fail
 //     CINNABAR_FAULT_READS  if set, reads may fail too
 //     CINNABAR_UNSYNCED     this file gets the name of each file that is renamed before its last bytes are synced
@@ -18,6 +19,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -37,6 +39,7 @@ struct Choice {
     std::uint64_t seed = number_of("CINNABAR_FAULTS_SEED");
     std::uint64_t kill_at = number_of("CINNABAR_KILL_AT");
     std::uint64_t rate = number_of("CINNABAR_FAULT_RATE");
+    bool client = std::getenv("CINNABAR_KILL_CLIENT") != nullptr;
     bool reads = std::getenv("CINNABAR_FAULT_READS") != nullptr;
     std::atomic<std::uint64_t> calls{0};
 };
@@ -53,7 +56,20 @@ std::uint64_t mixed(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-// Kills the process if it is time for that. Otherwise returns a number if the call should fail, or 0.
+pid_t client_of(const char* file) {
+    char text[16] = {};
+    const int fd = static_cast<int>(::syscall(SYS_open, file, O_RDONLY | O_CLOEXEC));
+    (void)!::syscall(SYS_read, fd, text, sizeof text - 1);
+    (void)::syscall(SYS_close, fd);
+    return std::atoi(text);
+}
+
+void kill_one(const Choice& of) {
+    const pid_t victim = of.client ? client_of(of.on) : ::getpid();
+    if (victim > 0) (void)::kill(victim, SIGKILL);
+}
+
+// Kills a process if it is time for that. Otherwise returns a number if the call should fail, or 0.
 std::uint64_t next_fault() {
     Choice& of = choice();
     const int before = errno;
@@ -61,7 +77,7 @@ std::uint64_t next_fault() {
     errno = before;
     if (!on) return 0;
     const auto call = of.calls.fetch_add(1) + 1;
-    if (call == of.kill_at) (void)::kill(::getpid(), SIGKILL);
+    if (call == of.kill_at) kill_one(of);
     const auto drawn = mixed(of.seed + call);
     return drawn % 1000 < of.rate ? drawn / 1000 + 1 : 0;
 }
@@ -136,8 +152,22 @@ F* real(const char* name) {
         return fails() ? -1 : next arguments;                                  \
     }
 WRAP(linkat, int, (int from, const char* old, int to, const char* name, int flags), (from, old, to, name, flags))
+WRAP(fallocate, int, (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes))
+WRAP(fchmod, int, (int fd, mode_t mode), (fd, mode))
+WRAP(futimens, int, (int fd, const struct timespec times[2]), (fd, times))
 WRAP(mkdirat, int, (int folder, const char* name, mode_t mode), (folder, name, mode))
 WRAP(symlinkat, int, (const char* target, int folder, const char* name), (target, folder, name))
+
+// Only to make a file fails.
+extern "C" __attribute__((visibility("default"))) int openat(int folder, const char* name, int flags, ...) {
+    static auto* const next = real<int(int, const char*, int, ...)>("openat");
+    if ((flags & O_CREAT) == 0) return next(folder, name, flags);
+    std::va_list more;
+    va_start(more, flags);
+    const mode_t mode = va_arg(more, mode_t);
+    va_end(more);
+    return fails() ? -1 : next(folder, name, flags, mode);
+}
 
 // Bytes that are written during the sync are not synced.
 #define WRAP_SYNC(name)                                                  \

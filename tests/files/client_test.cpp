@@ -27,25 +27,33 @@ hl::Task<Result<void>> try_open(Client& session) {
     co_return opened;
 }
 
-TEST(Client, AServerThatWantsTooMuchMemoryIsRefused) {
-    std::uint64_t window_bytes = 0;
+// Opens a session with a server that answers each login like this.
+Result<void> open_with(const LoginOut& answer) {
     const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
-    ASSERT_TRUE(there.serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; }).ok());
-    ASSERT_TRUE(there
-                    .serve(login_rpc,
-                           [&window_bytes](const LoginIn&) {
-                               LoginOut out;
-                               out.window_bytes = window_bytes;
-                               out.windows_max = 1'000'000;
-                               return out;
-                           })
-                    .ok());
+    EXPECT_TRUE(there.serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; }).ok());
+    EXPECT_TRUE(there.serve(login_rpc, [&answer](const LoginIn&) { return answer; }).ok());
+    const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+    Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+    return hl::sync_wait(try_open(session));
+}
+
+TEST(Client, AServerThatWantsTooMuchMemoryIsRefused) {
+    LoginOut answer;
+    answer.windows_max = 1'000'000;
     for (const std::uint64_t asked : {std::uint64_t{0}, std::uint64_t{33} << 20, ~std::uint64_t{0}}) {
-        window_bytes = asked;
-        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
-        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
-        EXPECT_EQ(hl::sync_wait(try_open(session)).code(), Errc::protocol) << asked;
+        answer.window_bytes = asked;
+        EXPECT_EQ(open_with(answer).code(), Errc::protocol) << asked;
     }
+}
+
+// Otherwise it could have the client take all files for the same.
+TEST(Client, AServerWhoseFileSystemCannotBeIsRefused) {
+    LoginOut answer;
+    answer.window_bytes = 4096;
+    answer.windows_max = 1;
+    EXPECT_TRUE(open_with(answer).ok());
+    answer.precision.time_step_ns = AttributePrecision::time_step_ns_max + 1;
+    EXPECT_EQ(open_with(answer).code(), Errc::protocol);
 }
 
 // A server that accepts any login, opens and commits any file, and answers push calls as the test wants.

@@ -59,6 +59,8 @@ TEST(Key, TheServersProofCoversAllOfItsAnswer) {
     for (const auto& [token, window, windows] :
          {std::tuple{Token{9, 2}, 3u, 4u}, {Token{1, 9}, 3u, 4u}, {Token{1, 2}, 9u, 4u}, {Token{1, 2}, 3u, 9u}})
         EXPECT_FALSE(key().accepts_server(proof, {said.client, said.server, token, window, windows}));
+    for (const AttributePrecision precision : {AttributePrecision{2}, {1, 0}, {1, said.precision.oldest_s, 0}})
+        EXPECT_FALSE(key().accepts_server(proof, {said.client, said.server, {1, 2}, 3, 4, precision}));
 }
 
 // HMAC-SHA256 as computed by Python's hmac module, so that both sides cannot be wrong in the same way.

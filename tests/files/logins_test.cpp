@@ -20,7 +20,7 @@ struct LoginsTest : testing::Test {
     na::Addr ann = na::Addr::of_connection("tcp", 0, 0, 111, false);
     na::Addr bob = na::Addr::of_connection("tcp", 0, 0, 222, false);
     Nonce nonce = make_nonce();
-    static constexpr Logins::Limits limits{1 << 20, 8};
+    static constexpr Logins::Limits limits{1 << 20, 8, {2'000'000'000, 0, 0200}};
 
     static Key key() { return Key::from("a key of at least 16 bytes").value(); }
     HelloOut hello(Logins& logins, const na::Addr& client) const {
@@ -41,8 +41,9 @@ TEST_F(LoginsTest, TheRightKeyGetsAProofAndAToken) {
     const auto out = logins.login(login(greeted), ann).value();
     EXPECT_EQ(out.window_bytes, limits.window_bytes);
     EXPECT_EQ(out.windows_max, limits.windows_max);
-    EXPECT_TRUE(key().accepts_server(out.proof,
-                                     {nonce, greeted.challenge.nonce, out.token, out.window_bytes, out.windows_max}));
+    EXPECT_EQ(out.precision, limits.precision);
+    EXPECT_TRUE(key().accepts_server(
+        out.proof, {nonce, greeted.challenge.nonce, out.token, out.window_bytes, out.windows_max, out.precision}));
     EXPECT_TRUE(logins.find(out.token, ann).ok());
     EXPECT_TRUE(logins.hold(out.token, ann).ok());
 }

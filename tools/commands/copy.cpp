@@ -167,7 +167,8 @@ class Copier {
         Result<void> compared;
         std::optional<TreePlan::ByContent> by_content;
         if (options_.by_content) by_content = {&to, options_.jobs};
-        if (!options_.ignore_times) compared = co_await plan.leave_out_unchanged(list, report_, by_content);
+        const auto same = SameAttributes::at(to);
+        if (!options_.ignore_times) compared = co_await plan.leave_out_unchanged(list, same, report_, by_content);
         if (!compared) co_return std::move(compared).error();
         co_return plan.take(bar_);
     }

@@ -32,7 +32,8 @@ Errand errand_of_file(const std::string& name, const FetchOptions& options, cons
     if (!options.ignore_times) {
         errand.is_same = [name, into, how](files::Client& session) {
             return is_same_file(
-                session, [into, name] { return into->open_source(files::leaf_of(name)); }, name, how);
+                session, [into, name] { return into->open_source(files::leaf_of(name)); }, name, how,
+                SameAttributes::in(into));
         };
         errand.ask_first = options.replace && into && tells_before(how);
     }
@@ -71,7 +72,8 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
     Result<void> compared;
     std::optional<TreePlan::ByContent> by_content;
     if (options.by_content) by_content = {&session, options.jobs};
-    if (into && !options.ignore_times) compared = co_await plan.leave_out_unchanged(list, report, by_content);
+    const auto same = SameAttributes::in(into);
+    if (into && !options.ignore_times) compared = co_await plan.leave_out_unchanged(list, same, report, by_content);
     if (!compared) co_return std::move(compared).error();
     all_names.merge(std::move(planned));
     co_return plan.take(bar);

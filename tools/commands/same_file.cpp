@@ -5,7 +5,8 @@
 
 namespace cinnabar::tools {
 
-hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name, SameBy how) {
+hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name, SameBy how,
+                                    SameAttributes same) {
     Result<files::Seen> there = co_await session.look(name);
     if (!there) co_return std::move(there).error();
     const auto here = open();
@@ -13,14 +14,12 @@ hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource op
     const auto& entry = there->entry;
     CINNABAR_CO_TRY(const auto attributes, here->attributes({}));
     if (entry.kind != files::EntryKind::file || entry.bytes != here->bytes()) co_return false;
-    if (how.preserved && entry.attributes.mode != attributes.mode) co_return false;
+    if (how.preserved && !same.mode(entry.attributes, attributes)) co_return false;
     if (how.by_content) {
         auto comparing = session.has_content(std::move(open), name);
         co_return co_await std::move(comparing);
     }
-    if (how.preserved)
-        co_return entry.attributes.modified_s == attributes.modified_s&& entry.attributes.modified_ns ==
-            attributes.modified_ns;
+    if (how.preserved) co_return same.mode_and_time(entry.attributes, attributes);
     if (!how.checked) co_return false;
     auto comparing = session.was_saved_from(std::move(open), name);
     co_return co_await std::move(comparing);

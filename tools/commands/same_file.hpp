@@ -3,6 +3,8 @@
 // listings instead (tree_plan.hpp).
 #pragma once
 
+#include "commands/same_attributes.hpp"
+
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -23,10 +25,11 @@ struct SameBy {
 [[nodiscard]] constexpr bool tells_before(const SameBy& how) noexcept { return how.preserved || how.by_content; }
 
 // Returns whether the local file that `open` opens is the same as the file `name` on the server. With `preserved`,
-// files of equal size, time and mode are the same. Without it, times tell nothing, because the receiving side gives its
-// file a time of its own; so the local file is read, and its checksum compared with the checksum with which the
-// server's file was saved. Errors: those of Client::look() and of `open`. `session` must live until the task ends.
+// files of equal size, time and mode are the same; `same` compares times and modes as precisely as the receiving side
+// keeps them. Without `preserved`, times tell nothing, because the receiving side gives its file a time of its own; so
+// the local file is read, and its checksum compared with the checksum with which the server's file was saved. Errors:
+// those of Client::look() and of `open`. `session`, and the object that `same` refers to, must live until the task ends.
 [[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
-                                                  SameBy how);
+                                                  SameBy how, SameAttributes same);
 
 }  // namespace cinnabar::tools

@@ -34,7 +34,7 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
     if (!options.ignore_times) {
         errand.is_same = [path, name, how](files::Client& session) {
             return is_same_file(
-                session, [path] { return files::SourceFile::open(path); }, name, how);
+                session, [path] { return files::SourceFile::open(path); }, name, how, SameAttributes::at(session));
         };
         errand.ask_first = options.replace && tells_before(how);
     }
@@ -93,7 +93,8 @@ ExitCode run_save(const SaveOptions& options) {
         Result<void> compared;
         std::optional<TreePlan::ByContent> by_content;
         if (options.by_content) by_content = {&session, options.jobs};
-        if (!options.ignore_times) compared = co_await plan->leave_out_unchanged(list, report, by_content);
+        const auto same = SameAttributes::at(session);
+        if (!options.ignore_times) compared = co_await plan->leave_out_unchanged(list, same, report, by_content);
         if (!compared) co_return std::move(compared).error();
         co_return plan->take(bar);
     };

@@ -2,7 +2,6 @@
 #include "commands/tree_plan.hpp"
 
 #include "commands/address.hpp"
-#include "commands/entries.hpp"
 
 #include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
@@ -135,13 +134,14 @@ hl::Task<Result<TreePlan::Inventory>> TreePlan::look(const Lister& list) const {
     co_return inventory;
 }
 
-hl::Task<Result<TreePlan::Names>> TreePlan::find_same_content(const Inventory& inventory, ByContent how) const {
+hl::Task<Result<TreePlan::Names>> TreePlan::find_same_content(const Inventory& inventory, const SameAttributes& same,
+                                                              ByContent how) const {
     Comparing all;
     for (const auto& errand : files_) {
         const auto there = errand.result ? inventory.find(errand.result->name) : inventory.end();
         if (there != inventory.end() && errand.is_there && there->second.kind == files::EntryKind::file &&
             there->second.bytes == errand.result->bytes &&
-            there->second.attributes.mode == errand.result->attributes.mode)
+            same.mode(there->second.attributes, errand.result->attributes))
             all.files.push_back(&errand);
     }
     std::vector<hl::Task<void>> lanes;
@@ -152,8 +152,8 @@ hl::Task<Result<TreePlan::Names>> TreePlan::find_same_content(const Inventory& i
     co_return std::move(all.same);
 }
 
-hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report& report,
-                                                     std::optional<ByContent> by_content) {
+hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, const SameAttributes& same_attributes,
+                                                     Report& report, std::optional<ByContent> by_content) {
     Result<Inventory> looked = co_await look(list);
     if (!looked) co_return std::move(looked).error();
     const Inventory inventory = *std::move(looked);
@@ -162,7 +162,7 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
         return found == inventory.end() ? nullptr : &found->second;
     };
     Result<Names> same_content = Names{};
-    if (by_content) same_content = co_await find_same_content(inventory, *by_content);
+    if (by_content) same_content = co_await find_same_content(inventory, same_attributes, *by_content);
     if (!same_content) co_return std::move(same_content).error();
     Names same;
     const auto leave_out = [&](std::vector<Errand>& errands, const auto& is_same) {
@@ -177,7 +177,7 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
     leave_out(files_, [&](const Errand& errand, const files::Entry& there) {
         if (by_content) return same_content->contains(errand.result->name);
         return there.kind == files::EntryKind::file && there.bytes == errand.result->bytes &&
-               same_time_and_mode(there.attributes, errand.result->attributes);
+               same_attributes.mode_and_time(there.attributes, errand.result->attributes);
     });
     leave_out(links_, [](const Errand& errand, const files::Entry& there) {
         return there.kind == files::EntryKind::link && there.target == errand.result->target;
@@ -186,14 +186,14 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
         const auto* first = same.contains(errand.result->target) ? of(errand.result->target) : nullptr;
         return first && there.inode != 0 && there.inode == first->inode && there.device == first->device;
     });
-    leave_out_folders(inventory, report);
+    leave_out_folders(inventory, same_attributes, report);
     co_return Result<void>();
 }
 
 // Keeps the step that finishes a folder only if an entry is made in the folder, or if the folder's attributes differ
 // from the planned attributes. If an entry is made in an existing folder that its owner may not write to, also keeps
 // the step that makes the folder, which lets the owner write to the folder for the time being.
-void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
+void TreePlan::leave_out_folders(const Inventory& inventory, const SameAttributes& same, Report& report) {
     std::set<std::string, std::less<>> touched;
     for (const auto* errands : {&files_, &links_, &hard_links_}) {
         for (const auto& errand : *errands) {
@@ -219,7 +219,7 @@ void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
             const auto found = inventory.find(errand.result->name);
             return found != inventory.end() && found->second.kind == files::EntryKind::folder &&
                    !touched.contains(errand.result->name) &&
-                   same_time_and_mode(found->second.attributes, errand.result->attributes);
+                   same.mode_and_time(found->second.attributes, errand.result->attributes);
         });
     }
 }

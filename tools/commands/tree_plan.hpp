@@ -4,6 +4,7 @@
 #pragma once
 
 #include "commands/extraneous.hpp"
+#include "commands/same_attributes.hpp"
 #include "commands/transfer.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -39,15 +40,15 @@ class TreePlan {
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
     // Lists the trees on the receiving side, and removes the errands for entries that are the same on that side: files
     // of equal size, time and mode, links with equal targets, and folders with nothing left to do. With `by_content`,
-    // files of equal size and mode are compared by content instead of time, up to `jobs` at once. If an error ends the
-    // session, returns that error and removes no errand.
+    // files of equal size and mode are compared by content instead of time, up to `jobs` at once. `same` compares times
+    // and modes. If an error ends the session, returns that error and removes no errand.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     struct ByContent {
         files::Client* session;
         unsigned jobs;
     };
-    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report,
-                                                             std::optional<ByContent> by_content = {});
+    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, const SameAttributes& same,
+                                                             Report& report, std::optional<ByContent> by_content = {});
     // Returns the names of all planned entries on the receiving side. Call it before leave_out_unchanged(), which
     // removes some entries.
     [[nodiscard]] SourceNames names() const;
@@ -63,8 +64,9 @@ class TreePlan {
     [[nodiscard]] hl::Task<Result<Inventory>> look(const Lister& list) const;
     // Names of files with the same content on the receiving side.
     using Names = std::set<std::string, std::less<>>;
-    [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, ByContent how) const;
-    void leave_out_folders(const Inventory& inventory, Report& report);
+    [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, const SameAttributes& same,
+                                                            ByContent how) const;
+    void leave_out_folders(const Inventory& inventory, const SameAttributes& same, Report& report);
 
     std::vector<GivenFolder> bases_;
     std::vector<std::string> named_files_;

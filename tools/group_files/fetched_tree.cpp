@@ -2,7 +2,6 @@
 #include "group_files/fetched_tree.hpp"
 
 #include "commands/address.hpp"
-#include "commands/entries.hpp"
 
 #include <cinnabar/files/name.hpp>
 
@@ -132,8 +131,8 @@ void FetchedTree::add_link(const Report::File& file, const std::string& as, cons
 bool FetchedTree::looks_same(const Wanted& wanted) const {
     const auto here = look(wanted.as);
     if (!here || here->kind != EntryKind::file || here->bytes != wanted.entry->bytes) return false;
-    if (options_.by_content) return here->attributes.mode == wanted.entry->attributes.mode;
-    return same_time_and_mode(here->attributes, wanted.entry->attributes);
+    if (options_.by_content) return same_.mode(here->attributes, wanted.entry->attributes);
+    return same_.mode_and_time(here->attributes, wanted.entry->attributes);
 }
 
 // Links are made when all files are there, so that no file is written where a link leads.
@@ -148,7 +147,7 @@ void FetchedTree::finish() {
     for (auto folder = folders_.rbegin(); folder != folders_.rend() && !stop_.stop_requested(); ++folder) {
         const auto here = look(folder->as);
         if (!here || here->kind != EntryKind::folder) continue;  // it could not be made, which was reported
-        if (same_time_and_mode(here->attributes, folder->attributes)) continue;
+        if (same_.mode_and_time(here->attributes, folder->attributes)) continue;
         const auto finished = into_->finish_folder(folder->as, folder->attributes);
         if (finished) continue;
         Report::File file;

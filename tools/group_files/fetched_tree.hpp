@@ -4,6 +4,7 @@
 #pragma once
 
 #include "commands/commands.hpp"
+#include "commands/same_attributes.hpp"
 #include "group_files/group_tree.hpp"
 #include "terminal/report.hpp"
 
@@ -34,7 +35,7 @@ class FetchedTree {
     // Makes nothing yet. `into`: the target folder; null for a dry run without one. The references must outlive the
     // FetchedTree. After `stop`, nothing more is made.
     FetchedTree(const FetchOptions& options, const files::Root* into, Report& report, std::stop_token stop = {})
-        : options_(options), into_(into), report_(report), stop_(std::move(stop)) {}
+        : options_(options), into_(into), same_(SameAttributes::in(into)), report_(report), stop_(std::move(stop)) {}
 
     // Makes the folders of the tree, and returns the files to fetch. Reports unchanged entries, and entries that cannot
     // be made. In a dry run, only reports what would be done.
@@ -60,6 +61,7 @@ class FetchedTree {
 
     const FetchOptions& options_;
     const files::Root* into_;
+    const SameAttributes same_;
     Report& report_;
     const std::stop_token stop_;
     struct Folder {

@@ -106,10 +106,10 @@ class GroupSave {
     }
 
     // Whether the server has the same folder or link as this side.
-    static bool is_same_entry(const files::Entry& there, const files::Entry& here) {
+    static bool is_same_entry(const files::Entry& there, const files::Entry& here, const files::Client& client) {
         if (there.kind != here.kind) return false;
         if (there.kind == EntryKind::link) return there.target == here.target;
-        return same_time_and_mode(there.attributes, here.attributes);
+        return client.precision().same_mode_and_time(there.attributes, here.attributes);
     }
     // Whether the server has a copy already.
     hl::Task<Result<bool>> has_copy(const Source& source, files::Client& client) {
@@ -118,10 +118,11 @@ class GroupSave {
         if (!seen && ends_all(seen.code())) co_return std::move(seen).error();
         if (!seen || seen->entry.kind != source.entry.kind) co_return false;
         const auto& there = seen->entry;
-        if (there.kind != EntryKind::file) co_return is_same_entry(there, source.entry);
+        if (there.kind != EntryKind::file) co_return is_same_entry(there, source.entry, client);
         if (there.bytes != source.entry.bytes) co_return false;
-        if (!options_.by_content) co_return same_time_and_mode(there.attributes, source.entry.attributes);
-        if (there.attributes.mode != source.entry.attributes.mode) co_return false;
+        const auto& precision = client.precision();
+        if (!options_.by_content) co_return precision.same_mode_and_time(there.attributes, source.entry.attributes);
+        if (!precision.same_mode(there.attributes, source.entry.attributes)) co_return false;
         auto comparing = client.has_content(source.open, source.entry.name);
         Result<bool> same = co_await std::move(comparing);
         co_return same;
@@ -209,7 +210,7 @@ class GroupSave {
             const auto& entry = sources_[indices[i]].entry;
             if (!seen.empty() && !seen[i] && ends_all(seen[i].code())) {
                 results[i] = seen[i].error();
-            } else if (!seen.empty() && seen[i] && is_same_entry(seen[i]->entry, entry)) {
+            } else if (!seen.empty() && seen[i] && is_same_entry(seen[i]->entry, entry, client)) {
                 folders_.are_there(server, entry.name);
             } else {
                 missing.push_back(i);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "group_files/server_folders.hpp"
 
-#include "commands/entries.hpp"
 #include "commands/listings.hpp"
 #include "commands/session.hpp"
 
@@ -106,7 +105,8 @@ hl::Task<void> ServerFolders::finish_at(std::size_t server, files::Client& clien
     const std::vector<Result<files::Seen>> seen = co_await std::move(looking);
     std::set<std::string> right;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        if (seen[i] && same_time_and_mode(seen[i]->entry.attributes, folders_.at(found[i]))) right.insert(found[i]);
+        const auto& wanted = folders_.at(found[i]);
+        if (seen[i] && client.precision().same_mode_and_time(seen[i]->entry.attributes, wanted)) right.insert(found[i]);
     }
     std::vector<files::NewEntry> unfinished;
     const auto& folders = at_[server];

@@ -14,7 +14,9 @@ Error file_error(int os_errno, std::string_view doing, std::string_view name) {
         case EDQUOT:
             return error(Errc::no_space, "the quota is used up");
         case EFBIG:
-            return error(Errc::no_space, "the file system or a limit does not allow a file of that size");
+            return error(
+                Errc::no_space,
+                "the file system or a limit does not allow a file of that size: split it, or keep it elsewhere");
         case EEXIST:
             return error(Errc::exists, "a file of that name exists and is kept: give --replace to replace it");
         case EXDEV:

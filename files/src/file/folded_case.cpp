@@ -48,8 +48,11 @@ Result<void> check_case(int folder, const std::string& leaf, std::string_view na
     if (::fstatat(folder, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
     CINNABAR_TRY(const bool exactly, has_exactly(folder, leaf, name));
     if (exactly) return {};
-    return Error{Errc::exists, "the file system takes it for a name that differs by case only: give it another name",
-                 printable(name)};
+    return Error{
+        Errc::exists,
+        "the file system takes it for another name, which differs by case only or is the long form of it: give "
+        "it another name",
+        printable(name)};
 }
 
 }  // namespace cinnabar::files

@@ -13,9 +13,9 @@ namespace cinnabar::files {
 [[nodiscard]] Result<bool> has_exactly(int folder, const std::string& leaf, std::string_view name);
 
 // Checks that the entry that the file system finds under `leaf` has exactly that name. exists: its name differs by
-// case, so replacing it would destroy a file of another name. ok also if there is no such entry. `name`, the whole
-// path, is for messages. Call this only for names that are taken: it costs two system calls and, where case is folded,
-// reading the folder.
+// case, or `leaf` is the short form of eight and three letters of its name; so replacing it would destroy a file of
+// another name. ok also if there is no such entry. `name`, the whole path, is for messages. Call this only for names
+// that are taken: it costs two system calls and, where case is folded, a look at the folder.
 [[nodiscard]] Result<void> check_case(int folder, const std::string& leaf, std::string_view name);
 
 }  // namespace cinnabar::files

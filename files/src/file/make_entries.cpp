@@ -41,6 +41,9 @@ void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
     (void)::chmod(path.c_str(), (status.st_mode & 07777u) | S_IRWXU);
 }
 
+// How calls fail on a file system that has no entries of the kind.
+bool lacks_kind(int os_errno) noexcept { return os_errno == EPERM || os_errno == ENOTSUP || os_errno == ENOSYS; }
+
 Result<void> sync_or_leave(UniqueFd folder, std::string_view name, UniqueFd* unsynced) {
     if (!unsynced) return sync_folder(folder.get(), name);
     *unsynced = std::move(folder);
@@ -82,8 +85,7 @@ Result<UniqueFd> Root::open_without_links(std::string_view name, std::string_vie
 }
 
 Result<UniqueFd> Root::open_target(std::string_view name, Existing existing) const {
-    CINNABAR_TRY_VOID(check_name(name));
-    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY_VOID(check_new_name(name));
     CINNABAR_TRY(auto parent, open_parent(name));
     CINNABAR_TRY_VOID(check_target(parent.get(), std::string(leaf_of(name)), name, existing));
     CINNABAR_TRY_VOID(check_room(parent.get(), 0, 1, kept_, name));
@@ -91,8 +93,7 @@ Result<UniqueFd> Root::open_target(std::string_view name, Existing existing) con
 }
 
 Result<void> Root::make_folder(std::string_view name, UniqueFd* unsynced) const {
-    CINNABAR_TRY_VOID(check_name(name));
-    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY_VOID(check_new_name(name));
     CINNABAR_TRY(auto parent, open_parent(name));
     const std::string leaf(leaf_of(name));
     struct stat status {};
@@ -121,10 +122,12 @@ Result<void> Root::finish_folder(std::string_view name, const Attributes& attrib
 }
 
 // Makes something under a temporary name in the staging folder, and then renames it to `name`. `make` returns 0, or -1
-// with errno; EEXIST: another temporary name is tried. If the entry disappears before it is renamed, it is made again:
-// in the folder of a fetch, another fetch may take it for a link that a killed fetch left (remove_leftovers()).
+// with errno; EEXIST: another temporary name is tried. `without`: the text of the error for a file system that has no
+// entries of this kind; empty: other causes are as likely. If the entry disappears before it is renamed, it is made
+// again: in the folder of a fetch, another fetch may take it for a link that a killed fetch left (remove_leftovers()).
 template <typename Make>
-Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* unsynced, Make make) const {
+Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* unsynced, std::string_view without,
+                         Make make) const {
     CINNABAR_TRY(auto parent, open_target(name, existing));
     const std::string leaf(leaf_of(name));
     const Target target{directory_->get(), parent.get(), leaf, name, existing};
@@ -132,6 +135,8 @@ Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* uns
         const std::string staged = make_staged_name();
         if (make(staging_->get(), staged.c_str()) != 0) {
             if (errno == EEXIST) continue;
+            if (lacks_kind(errno) && !without.empty())
+                return Error{Errc::invalid_argument, without, printable(name), errno};
             return file_error(errno, "cannot make the link", name);
         }
         Result<void> named = check_destination(target);
@@ -154,7 +159,8 @@ Result<void> Root::make_link(std::string_view name, const std::string& target, c
     if (attributes.modified_ns >= 1'000'000'000)
         return Error{Errc::invalid_argument, "its time of modification is invalid", printable(name)};
     const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};
-    return stage(name, existing, unsynced, [&](int staging, const char* staged) {
+    constexpr std::string_view without = "the file system has no symbolic links: leave it out (--exclude)";
+    return stage(name, existing, unsynced, without, [&](int staging, const char* staged) {
         if (::symlinkat(target.c_str(), staging, staged) != 0) return -1;
         (void)::utimensat(staging, staged, times, AT_SYMLINK_NOFOLLOW);  // not all file systems store times of links
         return 0;
@@ -172,7 +178,11 @@ Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Ex
     if (!S_ISREG(status.st_mode))
         return Error{Errc::invalid_argument, "only a file can have several names", printable(of)};
     const ino_t inode = status.st_ino;
-    return stage(name, existing, unsynced, [&](int staging, const char* staged) {
+    // The kernel may also refuse another name for a file of somebody else (fs.protected_hardlinks).
+    const std::string_view without = status.st_uid != ::geteuid()
+                                         ? ""
+                                         : "the file system has no hard links: move it by itself, as a file of its own";
+    return stage(name, existing, unsynced, without, [&](int staging, const char* staged) {
         if (::linkat(from.get(), leaf.c_str(), staging, staged, 0) != 0) return -1;
         const bool there = ::fstatat(staging, staged, &status, AT_SYMLINK_NOFOLLOW) == 0;
         if (there && status.st_ino == inode) return 0;

@@ -107,7 +107,23 @@ Result<void> NewFile::write_all(std::uint64_t offset, ConstBytes from) {
     return {};
 }
 
+// Where a file system has no holes (vfat), a longer file takes its space at once, so that has to be there, and is kept
+// free as for other files. The first step tells.
 Result<void> NewFile::set_sparse(std::uint64_t bytes) {
+    constexpr std::uint64_t step_bytes = 1u << 20;
+    constexpr std::uint64_t stat_block_bytes = 512;
+    struct stat before {};
+    struct stat after {};
+    if (::fstat(file_->get(), &before) != 0) return file_error(errno, "cannot look at the file", name_);
+    const auto there = static_cast<std::uint64_t>(before.st_size);
+    if (bytes > there && bytes - there > step_bytes) {
+        if (::ftruncate(file_->get(), static_cast<off_t>(there + step_bytes)) != 0 ||
+            ::fstat(file_->get(), &after) != 0)
+            return file_error(errno, "cannot set the size of the file", name_);
+        const auto taken = static_cast<std::uint64_t>(after.st_blocks - before.st_blocks) * stat_block_bytes;
+        if (after.st_blocks > before.st_blocks && taken >= step_bytes)
+            CINNABAR_TRY_VOID(check_room(file_->get(), bytes - there - step_bytes, 0, kept_, name_));
+    }
     if (::ftruncate(file_->get(), static_cast<off_t>(bytes)) != 0)
         return file_error(errno, "cannot set the size of the file", name_);
     sparse_ = true;
@@ -127,7 +143,7 @@ Result<void> NewFile::reserve(std::uint64_t bytes) {
     } while (reserved != 0 && errno == EINTR);
     reserved_ = reserved == 0;
     // Any other error: the file system cannot reserve space. A later write reports a full disk.
-    if (reserved_ || (errno != ENOSPC && errno != EDQUOT)) return {};
+    if (reserved_ || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)) return {};
     return file_error(errno, "cannot reserve room for the file", name_);
 }
 

@@ -64,6 +64,12 @@ Result<void> give_name(int staging, const std::string& staged, const Target& tar
             (void)::unlinkat(staging, staged.c_str(), 0);
             return {};
         }
+        // Neither way of keeping a file that appears meanwhile, or, as on vfat, none of giving this name.
+        if (why == EINVAL && (errno == EPERM || errno == ENOTSUP || errno == ENOSYS))
+            return Error{Errc::invalid_argument,
+                         "the file system does not take that name, or not without replacing: give it another name, or "
+                         "--replace",
+                         printable(target.name), why};
         return file_error(errno, "cannot rename the file into place", target.name);
     }
     return file_error(why, "cannot rename the file into place", target.name);

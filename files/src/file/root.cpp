@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
+#include "file/dos_name.hpp"
 #include "file/journal.hpp"
+#include "file/probe_precision.hpp"
 #include "file/read_entries.hpp"
 #include "file/rename_staged.hpp"
 #include "file/staging.hpp"
@@ -48,6 +50,7 @@ Result<Root> Root::open_directory(const std::string& path) {
     struct stat status {};
     if (::fstat(root.directory_->get(), &status) != 0) return file_error(errno, "cannot look at the directory", path);
     root.device_ = status.st_dev;
+    root.name_rules_ = name_rules_of(root.directory_->get());
     if (!open_beneath(root.directory_->get(), ".", O_PATH))
         return Error{Errc::unsupported, "the system call openat2 is needed (Linux 5.6 or later)", printable(path),
                      errno};
@@ -115,6 +118,12 @@ Result<void> Root::check_served(int fd, std::string_view name) const {
     return {};
 }
 
+Result<void> Root::check_new_name(std::string_view name) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    return check_held(name_rules_, leaf_of(name), name);
+}
+
 Result<UniqueFd> Root::open_parent(std::string_view name) const {
     auto fd = open_parent_beneath(directory_->get(), name);
     if (!fd && errno == ENOENT)
@@ -136,8 +145,7 @@ Result<std::shared_ptr<const UniqueFd>> Root::parent_for(std::string_view name, 
 
 Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing,
                              const Resumable& resumable, const NewFile* sibling) const {
-    CINNABAR_TRY_VOID(check_name(name));
-    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY_VOID(check_new_name(name));
     NewFile file;
     CINNABAR_TRY(file.parent_, parent_for(name, sibling));
     file.name_ = name;
@@ -236,6 +244,10 @@ Result<SourceFile> Root::open_source(std::string_view name) const {
     if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such file", printable(name)};
     if (!fd) return file_error(errno, "cannot open the file", name);
     return SourceFile::from(std::move(fd), name);
+}
+
+AttributePrecision Root::probe_precision() const {
+    return staging_ ? files::probe_precision(staging_->get()) : AttributePrecision();
 }
 
 std::vector<Remains> Root::list_remains() const {

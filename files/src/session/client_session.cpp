@@ -56,7 +56,7 @@ hl::Task<Result<LoginOut>> ClientSession::log_in() {
     auto admitted = co_await node_.call(login_rpc, server_, login, session_deadline);
     if (!admitted) co_return from_remote(std::move(admitted).error());
     const LoginOut& out = *admitted;
-    const Admission admission{hello.nonce, nonce, out.token, out.window_bytes, out.windows_max};
+    const Admission admission{hello.nonce, nonce, out.token, out.window_bytes, out.windows_max, out.precision};
     if (key_ && !key_->accepts_server(out.proof, admission))
         co_return Error{Errc::permission, "the server could not prove the key"};
     std::optional<Secret> secret;
@@ -72,6 +72,9 @@ hl::Task<Result<void>> ClientSession::open() {
     windows_max_ = std::clamp(admitted->windows_max, 1u, windows_max_allowed);
     if (window_bytes_ == 0 || window_bytes_ > buffer_bytes_max / 2)
         co_return Error{Errc::protocol, "the server wants windows of an absurd size"};
+    precision_ = admitted->precision;
+    if (!precision_.is_possible())
+        co_return Error{Errc::protocol, "the server says of its file system what is true of none"};
     const auto count = std::min<std::uint64_t>(buffers_wanted, buffer_bytes_max / window_bytes_);
     auto buffers = Buffers::make(window_bytes_, static_cast<std::uint32_t>(count));
     if (!buffers) co_return std::move(buffers).error();

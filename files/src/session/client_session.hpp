@@ -55,6 +55,7 @@ class ClientSession {
                                                BytesMoved progress);
     [[nodiscard]] hl::Task<std::vector<Result<Moved>>> save_small(const std::vector<SmallFile>& files, SaveMode mode);
     [[nodiscard]] std::uint64_t window_bytes() const noexcept { return window_bytes_; }
+    [[nodiscard]] const AttributePrecision& precision() const noexcept { return precision_; }
     // See Client::fetch().
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
@@ -128,6 +129,7 @@ class ClientSession {
     Seals seals_;
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
+    AttributePrecision precision_;  // of the file system of the server
     Pace pace_;
     Streams streams_;
     Rate rate_;

@@ -137,7 +137,9 @@ bool Key::accepts_client(const Proof& proof, const Nonce& client, const Nonce& s
 Proof Key::prove_server(const Admission& admission) const noexcept {
     MacText text("cinnabar save 1 server");
     text.add(admission.client).add(admission.server).add(admission.token);
-    return hmac(bytes_, text.add(admission.window_bytes).add(admission.windows_max));
+    text.add(admission.window_bytes).add(admission.windows_max).add(admission.precision.time_step_ns);
+    text.add(static_cast<std::uint64_t>(admission.precision.oldest_s)).add(admission.precision.mode_bits);
+    return hmac(bytes_, text);
 }
 
 bool Key::accepts_server(const Proof& proof, const Admission& admission) const noexcept {

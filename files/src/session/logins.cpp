@@ -67,9 +67,11 @@ Result<LoginOut> Logins::login(const LoginIn& in, const na::Addr& source) {
     out.token = {secret_u64(), secret_u64()};
     out.window_bytes = limits_.window_bytes;
     out.windows_max = limits_.windows_max;
+    out.precision = limits_.precision;
     std::optional<Secret> secret;
     if (by_key) {
-        out.proof = key_->prove_server({in.nonce, challenge.nonce, out.token, out.window_bytes, out.windows_max});
+        out.proof = key_->prove_server(
+            {in.nonce, challenge.nonce, out.token, out.window_bytes, out.windows_max, out.precision});
         secret = key_->session_secret(in.nonce, challenge.nonce, out.token);
     }
     auto session = std::make_shared<Session>();

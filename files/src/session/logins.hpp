@@ -55,10 +55,11 @@ class Logins {
     static constexpr std::size_t connections_max = 4096;  // of all sessions
     static constexpr TimeUs challenge_us = 10'000'000;    // from hello to login or join, and from there to hold
 
-    // Limits that the login announces to the client.
+    // What the login announces to the client.
     struct Limits {
         std::uint64_t window_bytes = 0;
         std::uint32_t windows_max = 0;
+        AttributePrecision precision = {};
     };
     Logins(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
         : key_(std::move(key)), limits_(limits), clock_(clock) {}

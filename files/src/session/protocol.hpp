@@ -5,6 +5,7 @@
 
 #include "session/source_mark.hpp"
 
+#include <cinnabar/files/attribute_precision.hpp>
 #include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
@@ -54,6 +55,7 @@ struct LoginOut {
     Proof proof{};                   // the server's, over all these fields; zeros without a key
     std::uint64_t window_bytes = 0;  // size of a window
     std::uint32_t windows_max = 0;   // windows of one file that the server handles at once
+    AttributePrecision precision;    // of the file system of the root
 };
 inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
 

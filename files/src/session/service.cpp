@@ -101,7 +101,7 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       hooks_(std::move(hooks)),
       access_(options.policy, hooks_),
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
-      logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max}) {}
+      logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max, root_.probe_precision()}) {}
 
 // Serves the calls of a session in reverse order, since clients may be connected already: a client whose hello is
 // answered then finds all other calls served.

@@ -8,6 +8,7 @@
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/files/attribute_precision.hpp>
 #include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
@@ -150,6 +151,9 @@ class CINNABAR_API Client {
                                                                   SaveMode mode = {});
     // The total size of the files that fit into one call of save_small(). Requires: open() succeeded.
     [[nodiscard]] std::uint64_t window_bytes() const noexcept;
+    // How exactly the server's file system holds permissions and times, as found when the server started. Requires:
+    // open() succeeded.
+    [[nodiscard]] const AttributePrecision& precision() const noexcept;
     // Fetches a file into a directory. Calls `announced` with the size of the file. Errors: those of save(), with Root
     // on this side and SourceFile on the server. bad_checksum: also if the file is larger than FetchMode::listed_bytes.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode = {},

@@ -6,6 +6,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/secret_bytes.hpp>
+#include <cinnabar/files/attribute_precision.hpp>
 
 #include <array>
 #include <cstddef>
@@ -41,6 +42,7 @@ struct Admission {
     Token token;
     std::uint64_t window_bytes = 0;
     std::uint32_t windows_max = 0;
+    AttributePrecision precision{};
 };
 
 class CINNABAR_API Key {

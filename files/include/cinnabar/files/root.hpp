@@ -7,6 +7,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/attribute_precision.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/new_file.hpp>
 #include <cinnabar/files/remains.hpp>
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace cinnabar::files {
+
+enum class NameRules : std::uint8_t;
 
 class CINNABAR_API Root {
   public:
@@ -52,10 +55,12 @@ class CINNABAR_API Root {
     // hundredth of the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory
     // again. Errors: those of check_name(), and:
     //   exists            the name exists, and Existing::keep was given
-    //   invalid_argument  a directory, or something else that is not a file, has that name
+    //   invalid_argument  a directory, or something else that is not a file, has that name; or the file system cannot
+    //                     hold the name
     //   not_found         the directory does not exist
     //   permission        the directory is outside the root, on another file system, not writable; or a read-only root
-    //   no_space          the disk is full, or would have less than the kept space left
+    //   no_space          the disk is full, or would have less than the kept space left; or the file system, or a limit
+    //                     of this process, allows no file of that size
     [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
                                          Existing existing, const Resumable& resumable = {},
                                          const NewFile* sibling = nullptr) const;
@@ -76,12 +81,12 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<void> finish_folder(std::string_view name, const Attributes& attributes,
                                              UniqueFd* unsynced = nullptr) const;
     // Makes a symbolic link. `target` may be any path and is not followed. Of `attributes`, only the modification time
-    // is used. invalid_argument: `target` is empty or contains a zero byte. too_large: it is over name_bytes_max. Also
-    // the errors of create().
+    // is used. invalid_argument: `target` is empty or contains a zero byte, or the file system has no symbolic links.
+    // too_large: it is over name_bytes_max. Also the errors of create().
     [[nodiscard]] Result<void> make_link(std::string_view name, const std::string& target, const Attributes& attributes,
                                          Existing existing, UniqueFd* unsynced = nullptr) const;
     // Makes a hard link to the file `of`, which is below this root. not_found: `of` does not exist. invalid_argument:
-    // it is not a regular file. Also the errors of create().
+    // it is not a regular file, or the file system has no hard links. Also the errors of create().
     [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing,
                                               UniqueFd* unsynced = nullptr) const;
     // Returns one page of a folder's entries, in the order of the file system, without ".", ".." and unfinished files.
@@ -116,6 +121,10 @@ class CINNABAR_API Root {
     // Removes the remains beyond the limits given to serve(). Returns how many were removed.
     std::uint32_t trim_remains() const;
 
+    // How exactly the file system holds permissions and times. Makes a file for a moment, where unfinished files are;
+    // if that is not possible, and for a read-only root, the answer is that all is held exactly.
+    [[nodiscard]] AttributePrecision probe_precision() const;
+
     // The number of leftovers that serve() removed.
     [[nodiscard]] std::uint32_t removed() const noexcept { return removed_; }
 
@@ -128,6 +137,7 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<void> resume(NewFile& file, std::uint64_t bytes, std::uint32_t mode,
                                       const Resumable& resumable) const;
     [[nodiscard]] Result<void> make_room(int parent, std::uint64_t bytes, std::string_view name) const;
+    [[nodiscard]] Result<void> check_new_name(std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_parent(std::string_view name) const;
     [[nodiscard]] Result<std::shared_ptr<const UniqueFd>> parent_for(std::string_view name,
                                                                      const NewFile* sibling) const;
@@ -138,7 +148,8 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<void> check_served(int fd, std::string_view name) const;
     [[nodiscard]] Result<void> check_not_staged(int fd, std::string_view name) const;
     template <typename Make>
-    [[nodiscard]] Result<void> stage(std::string_view name, Existing existing, UniqueFd* unsynced, Make make) const;
+    [[nodiscard]] Result<void> stage(std::string_view name, Existing existing, UniqueFd* unsynced,
+                                     std::string_view without, Make make) const;
 
     std::shared_ptr<const UniqueFd> directory_;
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only
@@ -146,6 +157,7 @@ class CINNABAR_API Root {
     KeptFree kept_;
     RemainsLimits limits_;
     std::uint64_t device_ = 0;
+    NameRules name_rules_{};           // of the file system, the same for the whole root
     std::uint64_t staging_inode_ = 0;  // of the staging folder, if own_staging_
     std::uint32_t removed_ = 0;
     // Held from the check of the free space until the space is reserved.

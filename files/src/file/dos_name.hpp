@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names on vfat and exfat, which take fewer than other file systems, and cut off dots at the end of a name without
+// saying so.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace cinnabar::files {
+
+enum class NameRules : std::uint8_t { any, exfat, vfat };
+
+// Those of the file system of an open file or folder; `any` also if it cannot be asked.
+[[nodiscard]] NameRules name_rules_of(int fd) noexcept;
+
+// invalid_argument: a file system with these rules cannot hold `leaf`. `name`, the whole path, is for messages.
+[[nodiscard]] Result<void> check_held(NameRules rules, std::string_view leaf, std::string_view name);
+
+}  // namespace cinnabar::files
