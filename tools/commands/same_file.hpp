@@ -28,7 +28,8 @@ struct SameBy {
 // files of equal size, time and mode are the same; `same` compares times and modes as precisely as the receiving side
 // keeps them. Without `preserved`, times tell nothing, because the receiving side gives its file a time of its own; so
 // the local file is read, and its checksum compared with the checksum with which the server's file was saved. Errors:
-// those of Client::look() and of `open`. `session`, and the object that `same` refers to, must live until the task ends.
+// those of Client::look() and of `open`. `session`, and the object that `same` refers to, must live until the task
+// ends.
 [[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
                                                   SameBy how, SameAttributes same);
 
