@@ -56,7 +56,7 @@ na::Caps over_cable(const na::Transport& transport) {
     caps.atomics = !caps.guessable_keys;
     caps.atomics_by_device = caps.atomics;
     // By the memory windows of rxe; siw has none.
-    caps.confines = !caps.guessable_keys && support::cable_ends()->near_end.find("windows=no") == std::string::npos;
+    caps.confines = !caps.guessable_keys && support::cable_ends()->near_end.find("windows=yes") != std::string::npos;
     return caps;
 }
 

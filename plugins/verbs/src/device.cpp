@@ -155,7 +155,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
             failure = std::move(read).error();
             continue;
         }
-        device->look_for_windows(windows != "no");
+        device->look_for_windows(windows == "yes");
         device->why_ = joined(reason(uri, wanted), passed_over);
         return device;
     }
@@ -219,7 +219,7 @@ Result<void> Device::read_limits() {
 void Device::look_for_windows(bool wanted) noexcept {
     const bool has = (limits_.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0 && make_window(*pd_);
     traits_.windows = has && wanted;
-    why_no_windows_ = has ? "windows=no" : "it has no memory windows of type 2B";
+    why_no_windows_ = has ? "?windows=yes binds them to one" : "it has no memory windows of type 2B";
 }
 
 std::string Device::describe() const {

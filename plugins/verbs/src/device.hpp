@@ -32,7 +32,7 @@ using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 
 class Device {
   public:
-    // The first device that fits the uri and has an active port; without memory windows if the uri says windows=no.
+    // The first device that fits the uri and has an active port; with memory windows if the uri says windows=yes.
     // unsupported: this machine has no device; permission:
     // this process may not use it; unreachable: no device has such an address. The hint says what to do; the subject
     // lists the addresses that were skipped and why.

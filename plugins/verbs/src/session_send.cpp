@@ -211,7 +211,7 @@ void Session::completed(std::uint32_t place, ibv_wc_status status) noexcept {
             const bool own_fault = status == IBV_WC_MW_BIND_ERR;
             log_limited(lines, own_fault ? LogLevel::warning : LogLevel::debug, "verbs",
                         "a work request failed, its session ends: %s%s", rdma().wc_status_str(status),
-                        own_fault ? "; open the address with ?windows=no if the device cannot bind windows" : "");
+                        own_fault ? "; open the address without ?windows=yes if the device cannot bind windows" : "");
             port_->lost(*this, session_error(status));
         }
         return;

@@ -32,7 +32,7 @@ Error registration_error(int os_errno) {
 Error window_error(int os_errno) {
     return Error(Errc::too_large,
                  "the RDMA device has no more memory windows, of which each segment that is lent needs one: lend less "
-                 "at a time, or open the address with ?windows=no, which makes keys valid for every connection",
+                 "at a time, or open the address without ?windows=yes: keys are then valid for every connection",
                  {}, os_errno);
 }
 

@@ -101,9 +101,10 @@ TEST(Verbs, TheDiagnosisSaysWhereKeysAreValid) {
         EXPECT_FALSE(transport->caps().admits_guests) << address;
         EXPECT_NE(transport->diagnosis().find(part), std::string::npos) << transport->diagnosis();
     };
-    expect("verbs://rxe0", true, "bound to the connection of the peer");
+    expect("verbs://rxe0", false,
+           "valid for every connection of the context (?windows=yes binds them to one; verbss://");
     expect("verbs://rxe0?windows=yes", true, "bound to the connection of the peer");
-    expect("verbs://rxe0?windows=no", false, "valid for every connection of the context (windows=no; verbss://");
+    expect("verbs://rxe0?windows=no", false, "valid for every connection of the context (?windows=yes");
     expect("verbs://siw0", false, "valid for every connection of the context (it has no memory windows of type 2B;");
     const auto wrong = open("verbs://rxe0?windows=maybe");
     EXPECT_EQ(wrong.code(), Errc::bad_address);

@@ -33,7 +33,7 @@ TEST(SystemErrors, ALackOfWindowsIsToldWithItsRemedy) {
     const Error error = window_error(ENOMEM);
     EXPECT_EQ(error.code, Errc::too_large);
     EXPECT_EQ(error.os_errno, ENOMEM);
-    EXPECT_NE(error.message().find("?windows=no"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("?windows=yes"), std::string::npos) << error.message();
 }
 
 TEST(SystemErrors, ARefusedRegistrationNamesTheLimit) {
