@@ -105,7 +105,7 @@ class Logins {
     [[nodiscard]] Result<void> check(const Challenge& challenge, const Nonce& client, const na::Addr& source) const;
     void add(std::shared_ptr<Session> session, const na::Addr& source);
     // Whether the client must prove the key. A client whose identity the transport has proven (tcps, ofis, verbss) need
-    // not, and its calls are not signed either.
+    // not prove the key, and its calls are not signed.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;
