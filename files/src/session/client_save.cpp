@@ -235,9 +235,9 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
-// Reads the next windows while the server compares those of one claim. Keeps the turn to read until all claims are
-// answered. Then sets the checksum of the file back to the first window that the server does not have, and that window
-// is read again.
+// Reads the next windows while the server compares the windows of one claim. Keeps the turn to read until the last
+// claim is answered: if the server does not have a window, the checksum of the file is set back to the beginning of
+// that window, and reading goes on there.
 hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
     const Errc turn = co_await reading.reach(next);
     if (turn == Errc::invalid_argument)

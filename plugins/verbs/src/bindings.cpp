@@ -29,7 +29,7 @@ void Bindings::take(LeasesToBind& peer, LentList& bound, std::uint32_t most, Bin
     out.count = 0;
     const auto room = std::min<std::size_t>(most, out.requests.size());
     while (out.count < room) {
-        // Only the last one that was begun can be bound in part.
+        // Only the last lease in `bound` can be bound in part.
         LentMemory* lent = bound.back();
         if (!lent || !lent->waits_at) {
             lent = peer.list_.pop_front();

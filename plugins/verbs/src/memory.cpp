@@ -32,7 +32,7 @@ ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access
     return made;
 }
 
-// What peers may do.
+// What peers may do with lent memory, as flags of ibv_reg_mr.
 unsigned remote_flags(na::Access access, bool atomics) noexcept {
     if (access == na::Access::read) return IBV_ACCESS_REMOTE_READ;
     unsigned flags = IBV_ACCESS_REMOTE_WRITE;
@@ -41,7 +41,7 @@ unsigned remote_flags(na::Access access, bool atomics) noexcept {
     return flags;
 }
 
-// What the registration of memory must allow in addition, so that they may.
+// What the registration of memory must allow this process, so that peers may do what `access` says.
 unsigned local_flags(na::Access access) noexcept {
     return access == na::Access::read ? 0u : unsigned{IBV_ACCESS_LOCAL_WRITE};
 }
@@ -148,7 +148,7 @@ bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     lent.windows.clear();  // first: a registration with bound windows cannot be deregistered
     while (!lent.registrations.empty()) {
-        // dereg_mr waits a while until the device has received the rest of a message, and then fails; so it is called
+        // While the device receives the rest of a message, dereg_mr waits for a while and then fails; so it is called
         // again.
         if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();

@@ -48,8 +48,8 @@ class ReceiveSlots {
     // refused.
     [[nodiscard]] bool refill() noexcept { return posted_ >= promised_ || post_free(); }
 
-    // Keeps the present arrival, and posts another slot in place of its own. overloaded: too many are kept, or out of
-    // memory.
+    // Keeps the present arrival, and posts another slot in place of the arrival's slot. overloaded: too many are kept,
+    // or out of memory.
     [[nodiscard]] Errc keep() noexcept;
     void release(std::uint32_t slot) noexcept;
 

@@ -73,8 +73,9 @@ class SentWork {
         while (tail_ != head_ && at(tail_).done) ++tail_;
         return true;
     }
-    // The device refused that request and those after it; they end with `why`. If it has taken a part of an operation,
-    // the operation ends when that part completes, because its memory is in use.
+    // Call when the device refused the request at `place` and those after it; they end with `why`. If the device has
+    // accepted a part of an operation, the operation ends when that part completes, because the operation's memory is
+    // in use until then.
     template <typename F>
     void refused(std::uint32_t place, ibv_wc_status why, F&& ended) noexcept {
         Posted* const begun = place == tail_ || at(place - 1).last ? nullptr : at(place - 1).posted;

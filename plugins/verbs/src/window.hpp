@@ -13,7 +13,7 @@
 namespace cinnabar::verbs {
 
 struct WindowDeleter {
-    // Also unbinds it. Later accesses fail; those that have begun end with the registration.
+    // Frees the window, which also unbinds it. Later accesses fail; accesses that have begun end with the registration.
     void operator()(ibv_mw* window) const noexcept;
 };
 using Window = std::unique_ptr<ibv_mw, WindowDeleter>;
@@ -21,8 +21,8 @@ using Window = std::unique_ptr<ibv_mw, WindowDeleter>;
 // Null, with errno: the device has no more windows, or none at all.
 [[nodiscard]] Window make_window(ibv_pd& domain) noexcept;
 
-// The key with which to bind a window that was never bound: the device has chosen its upper 24 bits, and the others are
-// random. It differs from the window's present key, as devices demand.
+// The key with which to bind a window that was never bound: its upper 24 bits are those that the device has chosen, the
+// lower 8 bits are random. The key differs from the window's present key, as devices demand.
 [[nodiscard]] std::uint32_t bound_key(const ibv_mw& window) noexcept;
 
 // Builds the request that binds the window to a part of a registration with IBV_ACCESS_MW_BIND, under segment.rkey.
