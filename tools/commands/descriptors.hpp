@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides a server's file descriptors among files in progress and clients. A file takes up to three descriptors (the
-// file, its directory, and the file that it replaces), a client up to two.
+// Divides a server's file descriptors among files in progress and clients. A file in progress takes up to three
+// descriptors (the file, its directory, and the file that it replaces); a client takes up to two.
 #pragma once
 
 #include <cstdint>

@@ -62,11 +62,11 @@ struct Deletion {
 using ListBelow = std::function<hl::Task<Result<files::Listing>>(const std::string& name, const std::string& given)>;
 using CannotList = std::function<void(const std::string& name, const Error& error)>;
 
-// Finds the extraneous entries in the given folders; at most `limit` of these are to be removed. Keeps entries that the
-// filter excludes, unfinished files of fetches and of servers, and any folder with something in it that stays. Treats a
-// symbolic link as a file, and never follows it. A folder that does not exist has no entries. If a folder cannot be
-// listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session. too_large: the
-// folders have over ten million entries. The arguments must live until the task ends.
+// Finds the extraneous entries in the given folders, and which of these are to be removed: at most `limit`. Keeps
+// entries that the filter excludes, unfinished files of fetches and of servers, and any folder that contains an entry
+// that stays. Treats a symbolic link as a file, and never follows it. A folder that does not exist has no entries. If a
+// folder cannot be listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session.
+// too_large: the folders have over ten million entries. The arguments must live until the task ends.
 [[nodiscard]] hl::Task<Result<Deletion>> find_extraneous(const SourceNames& names, const files::Filter& filter,
                                                          std::optional<std::uint64_t> limit, const ListBelow& list,
                                                          const CannotList& failed);
