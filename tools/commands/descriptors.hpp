@@ -17,8 +17,8 @@ struct Descriptors {
 // server itself, and for `writers` disk threads, which open directories when they finish a file. No side effects.
 [[nodiscard]] Descriptors divide_descriptors(std::uint64_t limit, const Descriptors& wanted, unsigned writers) noexcept;
 
-// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. For
-// commands that cannot bound how many connections or processes they have.
+// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. Used by
+// commands that cannot bound the number of their connections or processes.
 std::uint64_t raise_descriptor_limit() noexcept;
 
 }  // namespace cinnabar::tools

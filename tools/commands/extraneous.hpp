@@ -48,8 +48,8 @@ struct Deletion {
     std::vector<std::string> closed;
     // The contents of a folder come before the folder, and deeper entries before those that are less deep.
     std::vector<Extraneous> entries;
-    // Folders that stay and get a mode and time when the deletion is done: the source's, if the source has the folder;
-    // otherwise a closed folder gets back what it had before. Inner folders come first.
+    // Folders that stay, and the mode and time that each gets when the deletion is done: those of the source's folder,
+    // if the source has the folder; otherwise those that the closed folder had before. Inner folders come first.
     struct Changed {
         std::string name;
         files::Attributes attributes;

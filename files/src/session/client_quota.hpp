@@ -21,8 +21,8 @@
 
 namespace cinnabar::files {
 
-// Returns for example "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Clients that the transport
-// does not identify at all share one name.
+// Returns the name under which a client is counted, for example "key:ann", "cert:ann", "uid:1000", "10.0.0.5",
+// "2001:db8:0:1::/64". Clients that the transport does not identify at all share one name.
 [[nodiscard]] std::string client_name(const na::Addr& source);
 // The host part of an address such as "10.0.0.5:41234" or "[2001:db8::1]:41234".
 [[nodiscard]] std::string host_of(std::string_view from);

@@ -46,8 +46,8 @@ class Download {
     [[nodiscard]] hl::Task<Result<void>> sum(std::chrono::steady_clock::time_point until);
     // How much was read.
     [[nodiscard]] std::uint64_t position() const noexcept { return reading_.position(); }
-    // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file was changed while
-    // it was read.
+    // Returns the checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file was changed
+    // while it was read.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();
     void close(Error why);
     // Whether windows wait for an earlier one that was not requested, and none is being transferred.

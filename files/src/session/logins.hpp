@@ -73,8 +73,8 @@ class Logins {
     // connection has a session already. permission: the call was not made in a session of this client, or it was made
     // before. overloaded: the session has session_connections_max, or there are too many sessions.
     [[nodiscard]] Result<void> join(const JoinIn& in, const na::Addr& source);
-    // The session of a token; valid after login() or join(). peer_lost: the token belongs to another connection, or the
-    // session has ended.
+    // Returns the session of a token, after login() or join(). peer_lost: the token belongs to another connection, or
+    // the session has ended.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
     // Marks the connection as held. busy: it is held already. peer_lost: as find().
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);

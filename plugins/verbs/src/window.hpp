@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory windows of type 2B: a remote key that the device accepts only on the queue pair to which a work request has
-// bound it. Any thread.
+// Memory windows of type 2B. The device accepts a window's remote key only on the queue pair to which a work request
+// has bound the window. Any thread.
 #pragma once
 
 #include "lease_key.hpp"

@@ -51,7 +51,7 @@ struct Seen {
 };
 
 // How a file is saved. `push`: the client writes into buffers that the server grants; otherwise the server reads the
-// client's memory. `checked`: both sides compute a checksum, which the server compares.
+// client's memory. `checked`: both sides compute a checksum, and the server compares the two.
 struct SaveMode {
     Existing existing = Existing::keep;
     bool push = false;

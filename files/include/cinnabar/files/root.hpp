@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A directory into which files are saved and from which they are fetched. The kernel resolves every path below the
-// directory (openat2), so neither `..` nor a symbolic link leads out of it, even if others change the tree at the same
-// time. Any thread.
+// directory (openat2), so neither `..` nor a symbolic link leads out of the directory, even if others change the tree
+// at the same time. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -49,12 +49,12 @@ class CINNABAR_API Root {
     ~Root();
 
     // Creates a new file that commit() will rename to `name`, with the permission bits `mode` less the umask. `bytes`
-    // is its expected size: that much space must be free, and is reserved where the file system can do so; nothing else
-    // is checked against `bytes`. Without a reservation, each write checks the free space again. A resumable file
-    // continues from the remains of an earlier one with the same name, size and mode. If space is short, other remains
-    // are removed. In a folder opened by open(), a sparse file that is larger than the free space must leave a
-    // hundredth of the disk free (default_kept_free()). If `sibling` is in the same directory, the directory is not
-    // opened again. Errors: those of check_name(), and:
+    // is the file's expected size: that much space must be free, and is reserved where the file system can do so;
+    // nothing else is checked against `bytes`. Without a reservation, each write checks the free space again. A
+    // resumable file continues from the remains of an earlier file with the same name, size and mode. If space is
+    // short, other remains are removed. In a folder opened by open(), a sparse file that is larger than the free space
+    // must leave a hundredth of the disk free (default_kept_free()). If `sibling` is in the same directory, the
+    // directory is not opened again. Errors: those of check_name(), and:
     //   exists            the name exists, and Existing::keep was given
     //   invalid_argument  a directory, or something else that is not a file, has that name; or the file system cannot
     //                     hold the name

@@ -42,7 +42,7 @@ class CINNABAR_API SourceFile {
     // The checksum stored with the file, if this service saved it.
     [[nodiscard]] StoredChecksum stored_checksum() const noexcept;
 
-    // Reads `to.size()` bytes at `offset`. bad_checksum: the file ends before that. Also the errors of file_error(),
+    // Reads `to.size()` bytes at `offset`. bad_checksum: the file ends earlier. Also the errors of file_error(),
     // such as io. Threads: any, several at once.
     [[nodiscard]] Result<void> read(std::uint64_t offset, Bytes to) const;
     // Like read(), but stops at the end of the file. Returns how much was read; 0 after an error. Threads: as read().
