@@ -144,7 +144,7 @@ Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* uns
         Result<void> named = check_destination(target);
         if (named) named = give_name(staging_->get(), staged, target);
         // Removes the staged name even after success: rename() of one hard link over another of the same file does
-        // nothing, so the staged one remains.
+        // nothing, so the staged name remains.
         const bool was_gone = ::unlinkat(staging_->get(), staged.c_str(), 0) != 0 && errno == ENOENT;
         if (named) return sync_or_leave(std::move(parent), name, unsynced);
         if (!was_gone || named.code() != Errc::not_found) return named;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contents of a staging folder: staged files, and beside each resumable one its journal. A staged file is locked
-// (flock) while somebody works on it; unlocked ones are remains.
+// The contents of a staging folder: staged files, and a journal beside each staged file that can be resumed. A staged
+// file is locked (flock) while somebody works on it; staged files that are not locked are remains.
 #pragma once
 
 #include "file/journal.hpp"

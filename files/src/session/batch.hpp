@@ -31,8 +31,8 @@ template <typename Entry>
             return access.may({Kind::link, entry.name, 0, entry.replace, entry.target, client});
         case MakeKind::hard_link:
             CINNABAR_TRY_VOID(access.may({Kind::hard_link, entry.name, 0, entry.replace, entry.target, client}));
-            // The client might be allowed to fetch the file under its new name, so it must be allowed to fetch the
-            // target.
+            // The client might be allowed to fetch the file under its new name, so the client must be allowed to fetch
+            // the target, too.
             return access.may({Kind::fetch, entry.target, 0, false, {}, client});
         case MakeKind::folder:
         case MakeKind::finish_folder:

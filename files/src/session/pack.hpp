@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves many small files that arrived in one window, at a server in a save, at a client in a fetch. Each is written
-// under a temporary name, verified and synced before it is renamed into place. The files of one call are divided among
-// the disk threads, and each part is synced as a batch. An error of one file does not affect the others.
+// Saves many small files that arrived in one window, at a server in a save, at a client in a fetch. Each file is
+// written under a temporary name, verified and synced before it is renamed into place. The files of one call are
+// divided among the disk threads, and each part is synced as a batch. An error of one file does not affect the others.
 #pragma once
 
 #include "session/protocol.hpp"

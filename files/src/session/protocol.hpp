@@ -111,8 +111,8 @@ struct OpenIn {
 struct OpenOut {
     std::uint64_t file = 0;  // identifies the file in later calls
     // The number of bytes, from the beginning of the file, that the server kept of an interrupted save: whole windows,
-    // or the whole file. The client claims these windows, or lends them with their checksums, even if it pushes the
-    // later ones; the server pulls only windows that differ.
+    // or the whole file. The client claims these windows, or lends them with their checksums, even if it pushes later
+    // windows; the server pulls only windows that differ.
     std::uint64_t resumed_bytes = 0;
     // The size of the existing file of this name. The client lends also the windows that begin below this size, and
     // sends the checksums of their blocks; the server pulls only the blocks that differ.
@@ -160,7 +160,8 @@ struct ClaimIn {
 };
 struct ClaimOut {
     // How many of these windows, from the first one on, the server has read from its disk and found to be as claimed.
-    // The client sends the window after these by a window call. May be fewer if the disk is slow (claim_step).
+    // The client sends the window after these by a window call. If the disk is slow, the server answers before it has
+    // read all windows (claim_step).
     std::uint32_t windows = 0;
 };
 inline constexpr hl::Rpc<ClaimOut(ClaimIn)> claim_rpc{"cinnabar.save.claim"};

@@ -329,9 +329,9 @@ hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na
     co_return *std::move(basis);
 }
 
-// Closing the upload ends the windows that wait for another one. Once the handlers that work on the file have ended,
-// its name is free and its staged file is removed or kept as remains, so a stalled client keeps neither the name nor
-// the space.
+// Closing the upload ends the handlers of windows that wait for an earlier window. Once the handlers that work on the
+// file have ended, its name is free and its staged file is removed or kept as remains, so a stalled client keeps
+// neither the name nor the space.
 void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
     const auto saving = session.savings.extract(file);
     if (!saving) return;

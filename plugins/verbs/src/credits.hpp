@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Credits ensure that every message finds a posted receive slot: one credit is one slot. The receiver grants a window
 // of credits in its greeting; a message, or the notification of a put, uses one. When another slot has been posted, the
-// receiver returns the credit in the header of the next message in the other direction. If there is no such message, it
-// sends a credit message when half of the window can be returned; a credit message needs no credit, but a slot: see
-// control_slots. Owner of the context only.
+// receiver returns the credit in the header of the next message in the other direction. If there is no such message,
+// the receiver sends a credit message when half of the window can be returned; a credit message needs no credit, but a
+// slot: see control_slots. Owner of the context only.
 #pragma once
 
 #include <cstdint>

@@ -105,8 +105,8 @@ struct ServerHooks {
     // the loop, so it must be short.
     std::function<Result<void>(const AccessRequest&)> may_access;
     // Runs before a file is renamed into place, for example to read and check it. A returned error is sent to the
-    // client and the file is removed. Runs on a disk thread, possibly for several files at once; it delays other work
-    // of that thread.
+    // client and the file is removed. Runs on a disk thread, possibly for several files at once; it delays the other
+    // work of its thread.
     std::function<Result<void>(const StagedFile&)> before_naming;
     // Runs after a file was saved or fetched, has failed, or was removed, and after a request was refused. Runs on the
     // loop, so it must be short.
