@@ -16,7 +16,7 @@
 namespace cinnabar::files {
 
 // Check the limits of a request: too_large; invalid_argument, also if a name comes twice. Called before the seal is
-// checked, because that reads the whole request.
+// checked, because checking the seal reads the whole request.
 [[nodiscard]] Result<void> check_batch(const MakeManyIn& in);
 [[nodiscard]] Result<void> check_batch(const RemoveManyIn& in);
 // The number of bytes of an entry that count against batch_text_bytes_max.

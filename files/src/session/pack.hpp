@@ -16,8 +16,8 @@
 
 namespace cinnabar::files {
 
-// Check the limits of a request: too_large, invalid_argument. Called before the seal is checked, because that reads the
-// whole request.
+// Check the limits of a request: too_large, invalid_argument. Called before the seal is checked, because checking the
+// seal reads the whole request.
 [[nodiscard]] Result<void> check_pack(const PackIn& in);
 [[nodiscard]] Result<void> check_pack(const ReadPackIn& in);
 [[nodiscard]] Result<void> check_pack(const LendPackIn& in);

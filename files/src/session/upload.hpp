@@ -53,7 +53,7 @@ class Upload {
     // the file has no such window, or has received it before. Any error ends the file, and all its windows fail with
     // that error. With `may_come_again`, the file ends only if the data or the disk is at fault, or if the window lies
     // below resumed_bytes(); a window that could not be pulled may be received once more, over another connection
-    // (WindowIn::again). Requires for the second time: !moves(in.offset).
+    // (WindowIn::again). If that fails as well, the file ends. Requires for the second time: !moves(in.offset).
     [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in, bool may_come_again = false);
     // Whether a task receives that window.
     [[nodiscard]] bool moves(std::uint64_t offset) const { return moving_.contains(offset); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work requests of one queue pair that the device has, in the order of posting, and which of them a completion
-// ends. An unsignalled request has completed when a later one completes. Reads are an exception: on iWARP a message may
-// complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context only.
+// The work requests of one queue pair that the device has, in the order of posting, and which requests a completion
+// ends. An unsignalled request has completed when a later request completes. Reads are an exception: on iWARP a message
+// may complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context only.
 #pragma once
 
 #include "lease_key.hpp"
