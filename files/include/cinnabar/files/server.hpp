@@ -4,7 +4,7 @@
 // docs/save-service.md describes the guarantees.
 //
 // Lifetime: create the server before the node, and destroy the node first, which ends all handlers. The server runs on
-// the node's loop; only functions marked as such may be called from other threads.
+// the node's loop; only functions whose comments say so may be called from other threads.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
