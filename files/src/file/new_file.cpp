@@ -206,7 +206,7 @@ Result<void> NewFile::commit(const BeforeNaming& before_naming, Sync how) {
 }
 
 // Removes the journal first: once the staged file is gone, the next file of that name may begin a journal under the
-// same name, which must stay.
+// same name, and that journal must stay.
 void NewFile::discard() noexcept {
     if (!staged_name_.empty() && journal_) journal_->remove();
     if (!staged_name_.empty()) (void)::unlinkat(staging_->get(), staged_name_.c_str(), 0);
