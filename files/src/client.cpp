@@ -10,7 +10,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Runs a task of the session on the session's executor, because coroutines of other libraries have none.
+// Runs a task of the session on the session's executor, because coroutines of other libraries have no executor.
 template <typename T>
 hl::Task<T> run_in(ClientSession& session, hl::Task<T> task) {
     return hl::with_executor(session.executor(), std::move(task));

@@ -75,7 +75,7 @@ bool go_together(const Errand& one, const Errand& other) {
     const auto call = call_of(one);
     if (call == OneCall::alone || call != call_of(other)) return false;
     if (call == OneCall::remove) return one.removed->given == other.removed->given;
-    // A file that is named on the command line gets other attributes than one of a tree.
+    // A file that is named on the command line gets other attributes than a file of a tree.
     if (call == OneCall::copy)
         return one.copied_from == other.copied_from && one.copy_mode.exact == other.copy_mode.exact;
     return one.mode.exact == other.mode.exact && one.fetch_mode.exact == other.fetch_mode.exact;

@@ -25,7 +25,7 @@ struct CopySource {
     std::string name;  // on its server; with a trailing '/' the contents of this folder
     std::string as;    // on the destination server; empty: the root
 };
-// By the server that has them.
+// The sources, by the server that has them.
 using Sources = std::map<std::string, std::vector<CopySource>>;
 
 // The name on the destination server. A single source takes the name in `to`, unless `to` is a folder.
@@ -85,7 +85,7 @@ class Copier {
                         [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
                 }};
     }
-    // A small one may be copied in one call with others.
+    // A small file may be copied in one call with other files.
     [[nodiscard]] Errand errand_of_file(const std::string& server, const CopySource& source,
                                         std::uint64_t bytes) const {
         const auto mode = mode_of_file();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --delete: when all else of a command has succeeded, removes from the command's folders on the receiving side what the
-// sources do not have. If anything has failed, removes nothing, and reports so. One thread.
+// --delete: when all else of a command has succeeded, removes from the command's folders on the receiving side all
+// entries that the sources do not have. If anything has failed, removes nothing, and reports so. One thread.
 #pragma once
 
 #include "commands/commands.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides a server's file descriptors among files in progress and clients. A file takes up to three descriptors (the
-// file, its directory, and the file that it replaces), a client up to two.
+// Divides a server's file descriptors among files in progress and clients. A file in progress takes up to three
+// descriptors (the file, its directory, and the file that it replaces); a client takes up to two.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Descriptors {
 // server itself, and for `writers` disk threads, which open directories when they finish a file. No side effects.
 [[nodiscard]] Descriptors divide_descriptors(std::uint64_t limit, const Descriptors& wanted, unsigned writers) noexcept;
 
-// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. For
-// commands that cannot bound how many connections or processes they have.
+// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. Used by
+// commands that cannot bound the number of their connections or processes.
 std::uint64_t raise_descriptor_limit() noexcept;
 
 }  // namespace cinnabar::tools

@@ -69,8 +69,8 @@ class Search {
     }
 
   private:
-    // Plans which closed folders are opened to their owner, and which folders get a mode and time afterwards: the
-    // source's, if the source has the folder; otherwise a closed folder gets back what it had before.
+    // Plans which closed folders are opened to their owner, and the mode and time that folders get afterwards: those of
+    // the source's folder, if the source has the folder; otherwise those that the closed folder had before.
     void open_and_finish(Deletion& deletion) const {
         std::vector<std::string_view> parents;  // in the order of found_: those of one folder follow each other
         std::set<std::string_view> gone;        // of the closed folders

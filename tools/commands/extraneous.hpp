@@ -48,8 +48,8 @@ struct Deletion {
     std::vector<std::string> closed;
     // The contents of a folder come before the folder, and deeper entries before those that are less deep.
     std::vector<Extraneous> entries;
-    // Folders that stay and get a mode and time when the deletion is done: the source's, if the source has the folder;
-    // otherwise a closed folder gets back what it had before. Inner folders come first.
+    // Folders that stay, and the mode and time that each gets when the deletion is done: those of the source's folder,
+    // if the source has the folder; otherwise those that the closed folder had before. Inner folders come first.
     struct Changed {
         std::string name;
         files::Attributes attributes;
@@ -62,11 +62,11 @@ struct Deletion {
 using ListBelow = std::function<hl::Task<Result<files::Listing>>(const std::string& name, const std::string& given)>;
 using CannotList = std::function<void(const std::string& name, const Error& error)>;
 
-// Finds the extraneous entries in the given folders; at most `limit` of these are to be removed. Keeps entries that the
-// filter excludes, unfinished files of fetches and of servers, and any folder with something in it that stays. Treats a
-// symbolic link as a file, and never follows it. A folder that does not exist has no entries. If a folder cannot be
-// listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session. too_large: the
-// folders have over ten million entries. The arguments must live until the task ends.
+// Finds the extraneous entries in the given folders, and which of these are to be removed: at most `limit`. Keeps
+// entries that the filter excludes, unfinished files of fetches and of servers, and any folder that contains an entry
+// that stays. Treats a symbolic link as a file, and never follows it. A folder that does not exist has no entries. If a
+// folder cannot be listed, calls `failed`, and nothing is to be removed. Errors: those of `list` that end the session.
+// too_large: the folders have over ten million entries. The arguments must live until the task ends.
 [[nodiscard]] hl::Task<Result<Deletion>> find_extraneous(const SourceNames& names, const files::Filter& filter,
                                                          std::optional<std::uint64_t> limit, const ListBelow& list,
                                                          const CannotList& failed);

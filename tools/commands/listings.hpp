@@ -17,7 +17,7 @@
 
 namespace cinnabar::tools {
 
-// How many folders a command lists, or names it looks at, at once.
+// How many folders a command lists at once, and how many names it looks up at once.
 inline constexpr std::size_t listed_at_once = 8;
 
 // Lists all the folders at once. Requires: at most listed_at_once folders. Returns a result for each folder, in order,

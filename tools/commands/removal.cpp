@@ -18,7 +18,7 @@
 namespace cinnabar::tools {
 namespace {
 
-// If a server lists more that is not removed yet, the removal ends.
+// The maximum number of entries that are listed but not removed yet; with more, the removal ends.
 constexpr std::size_t held_entries_max = 10'000'000;
 
 Error endless_tree() { return {Errc::protocol, "the server lists a tree without end"}; }

@@ -14,15 +14,14 @@ namespace cinnabar::tools {
 
 class SameAttributes {
   public:
-    // `ask` is called at most once, when something differs: on this side the answer takes a file that is made for a
-    // moment.
+    // Calls `ask` at most once, and only if something differs, because on this side `ask` makes a temporary file.
     using Ask = std::function<files::AttributePrecision()>;
     explicit SameAttributes(Ask ask) : ask_(std::move(ask)) {}
-    // Of a server, whose `session` is open, or of a folder of this side; both must outlive this object.
+    // Compares as the receiving side stores attributes: a server, whose `session` is open and must outlive this object.
     [[nodiscard]] static SameAttributes at(const files::Client& session) {
         return SameAttributes([&session] { return session.precision(); });
     }
-    // `into`: null for a dry run without a target folder, where nothing is compared.
+    // The same for a folder of this side, which must outlive this object; null: a dry run without a target folder.
     [[nodiscard]] static SameAttributes in(const files::Root* into) {
         return SameAttributes([into] { return into ? into->probe_precision() : files::AttributePrecision(); });
     }

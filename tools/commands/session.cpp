@@ -110,7 +110,7 @@ Error as_from_server(const Error& error, const Interrupt& interrupt) {
 bool Redial::comes_back_after(const Error& error, bool opened) {
     const auto now = std::chrono::steady_clock::now();
     const bool again = since_.has_value();
-    // busy: the server is back, but has not yet ended what an earlier session began.
+    // busy: the server is back, but is still ending the work of an earlier session.
     const bool passes =
         is_lost(error.code) || error.code == Errc::busy || (again && !opened && may_be_not_back_yet(error.code));
     if (span_ <= Seconds(0) || interrupt_.happened() || !passes) return false;

@@ -50,7 +50,7 @@ class Movement {
     }
     // The number of errands that are over; shows whether a session made progress.
     [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
-    // Reports that each errand that is not over has failed or was not tried. If there is no plan yet, reports only that
+    // Reports each errand that is not over as failed or as not tried. If there is no plan yet, reports only that
     // `server` failed. Requires: a session has ended with `why`.
     void give_up(const std::string& server, const Error& why) {
         if (!plan_) {
@@ -101,7 +101,7 @@ class Movement {
         if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
     }
 
-    // An errand that cannot be compared is carried out: if that fails, too, its error is reported.
+    // An errand whose file cannot be compared is carried out; if the errand fails, too, its own error is reported.
     hl::Task<void> ask(files::Client& session, const std::vector<Errand*>& errands, std::size_t& next) {
         while (next < errands.size() && !end_) {
             if (interrupt_.happened()) {
@@ -164,8 +164,8 @@ class Movement {
         return errand.file.kind == Report::Kind::hidden && errand.result && failed_.contains(errand.result->name);
     }
 
-    // Returns whether the errand can be done in the same call as `others`. False if an earlier session was lost during
-    // the errand, which is then done by itself.
+    // Returns whether the errand can be done in the same call as `others`. False also if an earlier session was lost
+    // during the errand; the errand is then done by itself.
     bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
         if (!may_go_together(errand) || errand.over || errand.lost || is_pointless(errand) || why_not(errand))
             return false;

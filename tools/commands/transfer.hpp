@@ -55,8 +55,8 @@ struct Errand {
     // For a file named on the command line: returns whether the file that already has its name is the same; if so, the
     // errand is reported as unchanged. Called if the name is taken.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_same = {};
-    // Whether `is_same` is called before the file is transferred. Set if the file replaces another file, since a taken
-    // name is no error then.
+    // Whether `is_same` is called before the file is transferred. Set if the file replaces another file, because then a
+    // taken name is no error.
     bool ask_first = false;
     bool over = false;               // done, or failed and reported
     std::optional<Error> lost = {};  // the error that ended the session during this errand

@@ -116,7 +116,7 @@ struct CopiedTree {
     std::string prefix;  // prepended to each path for the filter
     std::string path;    // for messages
 };
-// Plans the copy of a tree. `first`: the listing of the folder itself. `*from` must be the session with the source
+// Plans the copy of a tree. `first`: the listing of the folder itself. Requires: `*from` is the session with the source
 // server during this task, and whenever an errand runs.
 [[nodiscard]] hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied,
                                                files::Listing first, const CopyOptions& options, TreePlan& plan,

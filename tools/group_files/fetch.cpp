@@ -57,7 +57,7 @@ class GroupFetch {
         }
     }
 
-    // Files first. A name that no server has as a file may be a folder, whose files are fetched next.
+    // Fetches files first. A name that no server has as a file may be a folder, whose files are fetched next.
     void run() {
         fetch_wanted();
         if (interrupt_.happened()) {

@@ -13,7 +13,7 @@
 namespace cinnabar::tools::group_files {
 namespace {
 
-// How many later steps are looked at for files that may go with one.
+// How many later steps are searched for files that may share a call with the present one.
 constexpr std::size_t ahead_max = 1024;
 
 struct Step {

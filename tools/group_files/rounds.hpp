@@ -38,7 +38,7 @@ struct Rounds {
     std::function<hl::Task<Result<void>>(std::size_t file, std::size_t server, files::Client& client)> attempt;
     // Whether another server may succeed after this error of a server that is not lost.
     bool (*another_may)(Errc code);
-    // A file has ended: it is done at as many servers as wanted, or no further one can be tried.
+    // Called when a file has ended: as many servers as wanted have done it, or no further server can be tried.
     std::function<void(std::size_t file)> ended;
     unsigned jobs = 8;  // attempts in progress at once
     // Attempts of several files at one server, in one call.

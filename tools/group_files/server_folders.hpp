@@ -43,7 +43,7 @@ class ServerFolders {
     [[nodiscard]] hl::Task<void> finish_at(std::size_t server, files::Client& client, Report& report);
 
     const std::map<std::string, files::Attributes> folders_;
-    // By server and name: whether make() was called for it.
+    // By server and name: whether make() was called for the folder.
     std::map<std::size_t, std::map<std::string, bool>> at_;
 };
 

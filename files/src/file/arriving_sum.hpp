@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two checksums of a file that arrives in file order: one of the whole file, and one of the part that the sender reads
-// for this save. That part leaves out the beginning of the file if the receiver knew it already. One thread at a time.
+// for this save. The part begins after the bytes that the receiver knew already. One thread at a time.
 #pragma once
 
 #include "file/checksum.hpp"

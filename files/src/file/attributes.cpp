@@ -45,7 +45,7 @@ Result<void> give_extended(int fd, const ExtendedAttribute& attribute, std::stri
 }
 
 // fsetxattr needs write permission on the file, whatever the descriptor was opened for, so a read-only file is made
-// writable for its owner first. ACLs are set last: they contain the mode, and may take that permission away.
+// writable for its owner first. ACLs are set last: they contain the mode, and may take the write permission away.
 Result<void> give_extended(int fd, const Attributes& attributes, std::string_view name) {
     CINNABAR_TRY_VOID(give_mode(fd, attributes.mode | S_IWUSR, name));
     for (const bool acls : {false, true}) {

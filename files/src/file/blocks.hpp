@@ -11,23 +11,22 @@
 
 namespace cinnabar::files {
 
-// Trade-off: if one 4 KiB page in a hundred has changed, less than 4 % of a large file is sent; the checksums take less
-// than a thousandth of the file.
+// The size of the blocks that are compared. Trade-off: if one 4 KiB page in a hundred has changed, less than 4 % of a
+// large file is sent; the checksums take less than a thousandth of the file.
 inline constexpr std::size_t compared_block_bytes = 16u << 10;
 
 [[nodiscard]] constexpr std::size_t blocks_in(std::uint64_t window_bytes) noexcept {
     return static_cast<std::size_t>((window_bytes + compared_block_bytes - 1) / compared_block_bytes);
 }
 
-// `have` is the beginning of a window of `window_bytes`. Returns the XXH3 of each block that `have` contains
-// completely.
+// Returns the XXH3 of each complete block in `have`, the beginning of a window of `window_bytes`.
 [[nodiscard]] std::vector<std::uint64_t> block_checksums(ConstBytes have, std::uint64_t window_bytes);
 
-// The same for a window of zeros.
+// As block_checksums(), for a window of zeros.
 [[nodiscard]] std::vector<std::uint64_t> zero_block_checksums(std::uint64_t window_bytes);
-// How much of a window lies in blocks that are all zeros.
+// How many bytes of a window lie in blocks that are all zeros.
 [[nodiscard]] std::uint64_t zero_block_bytes(ConstBytes window) noexcept;
-// The same, by the checksums of its blocks.
+// As zero_block_bytes(), computed from the checksums of the window's blocks.
 [[nodiscard]] std::uint64_t zero_bytes_by(std::span<const std::uint64_t> checksums, std::uint64_t window_bytes);
 
 struct ByteRange {

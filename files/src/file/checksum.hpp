@@ -21,7 +21,7 @@ class Checksum {
         if (!state_) throw std::bad_alloc();
         XXH3_64bits_reset(state_.get());
     }
-    // Continues independently of the other one.
+    // The copy continues independently of `other`.
     Checksum(const Checksum& other) : Checksum() { XXH3_copyState(state_.get(), other.state_.get()); }
     Checksum(Checksum&& other) noexcept = default;
     Checksum& operator=(const Checksum& other) = delete;

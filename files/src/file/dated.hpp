@@ -29,8 +29,8 @@ struct ChangeTime {
 // second. False for file systems that are not known to do so, such as those of a network.
 [[nodiscard]] bool dates_changes(int fd, const FileStamp& stamp) noexcept;
 
-// The stamp of a file that nobody writes to any more: every later change gives it another one. Waits up to 50 ms for
-// the clock. Empty: changes of this file cannot be detected.
+// Returns the file's stamp as soon as every later change gives the file another stamp; waits up to 50 ms for that.
+// Requires: nobody writes to the file any more. Empty: changes of this file cannot be detected.
 [[nodiscard]] std::optional<FileStamp> final_stamp(int fd) noexcept;
 
 }  // namespace cinnabar::files

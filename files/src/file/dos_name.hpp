@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names on vfat and exfat, which take fewer than other file systems, and cut off dots at the end of a name without
-// saying so.
+// Names on vfat and exfat. These file systems allow fewer names than others, and silently cut off dots at the end of a
+// name.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -12,7 +12,7 @@ namespace cinnabar::files {
 
 enum class NameRules : std::uint8_t { any, exfat, vfat };
 
-// Those of the file system of an open file or folder; `any` also if it cannot be asked.
+// Returns the rules of the file system that has the open file or folder; `any` also if the kernel does not tell.
 [[nodiscard]] NameRules name_rules_of(int fd) noexcept;
 
 // invalid_argument: a file system with these rules cannot hold `leaf`. `name`, the whole path, is for messages.

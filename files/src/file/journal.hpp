@@ -78,8 +78,8 @@ class Journal {
     void set_resumed_bytes(std::uint64_t bytes) noexcept { resumed_bytes_.store(bytes, std::memory_order_relaxed); }
     // Adds the checksum of the next block, which was written to the file. checkpoint() will record it.
     void add(std::uint64_t checksum);
-    // Whether a checkpoint is due: blocks were added, no checkpoint is in progress, and the last one was at least
-    // `interval` ago. After true, the caller must call checkpoint() once.
+    // Whether a checkpoint is due: blocks were added, no checkpoint is in progress, and the last checkpoint was at
+    // least `interval` ago. If it returns true, the caller must call checkpoint() once.
     [[nodiscard]] bool is_due(std::chrono::milliseconds interval);
     // The recorded checksum of a block. Empty: none is recorded, or it cannot be read.
     [[nodiscard]] std::optional<std::uint64_t> checksum_of(std::uint64_t block) const;

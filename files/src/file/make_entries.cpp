@@ -30,8 +30,9 @@ bool is_within(std::string_view name, std::string_view folder) {
     return folder.empty() || name == folder || (name.starts_with(folder) && name[folder.size()] == '/');
 }
 
-// Gives the owner all permissions for an existing folder of this user, as for a new one. If that fails, the operations
-// that need them will fail. Follows no link, because the name may belong to something else by now.
+// Gives the owner all permissions on an existing folder of this user, as on a new one. Reports no error, because
+// operations that need the permissions will fail. Follows no link, because the name may belong to something else by
+// now.
 void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
     const UniqueFd folder(::openat(parent, leaf.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -63,7 +64,7 @@ Result<UniqueFd> Root::open_folder(std::string_view name) const {
     return fd;
 }
 
-// Opens the folder `name`, which is the folder `below` or lies in it. Neither `below` nor what follows it in the path
+// Opens the folder `name`, which is the folder `below` or lies in it. Neither `below` nor a later component of `name`
 // may be a symbolic link.
 Result<UniqueFd> Root::open_without_links(std::string_view name, std::string_view below) const {
     if (!is_within(name, below))
@@ -122,9 +123,10 @@ Result<void> Root::finish_folder(std::string_view name, const Attributes& attrib
 }
 
 // Makes something under a temporary name in the staging folder, and then renames it to `name`. `make` returns 0, or -1
-// with errno; EEXIST: another temporary name is tried. `without`: the text of the error for a file system that has no
-// entries of this kind; empty: other causes are as likely. If the entry disappears before it is renamed, it is made
-// again: in the folder of a fetch, another fetch may take it for a link that a killed fetch left (remove_leftovers()).
+// with errno; EEXIST: another temporary name is tried. `without`: the error text if errno says that the file system has
+// no entries of this kind; empty: such an errno is reported as any other. If the entry disappears before it is renamed,
+// makes it again: in the folder of a fetch, another fetch may have removed it as a link that a killed fetch left
+// (remove_leftovers()).
 template <typename Make>
 Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* unsynced, std::string_view without,
                          Make make) const {
@@ -142,7 +144,7 @@ Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* uns
         Result<void> named = check_destination(target);
         if (named) named = give_name(staging_->get(), staged, target);
         // Removes the staged name even after success: rename() of one hard link over another of the same file does
-        // nothing, so the staged one remains.
+        // nothing, so the staged name remains.
         const bool was_gone = ::unlinkat(staging_->get(), staged.c_str(), 0) != 0 && errno == ENOENT;
         if (named) return sync_or_leave(std::move(parent), name, unsynced);
         if (!was_gone || named.code() != Errc::not_found) return named;

@@ -107,8 +107,8 @@ Result<void> NewFile::write_all(std::uint64_t offset, ConstBytes from) {
     return {};
 }
 
-// Where a file system has no holes (vfat), a longer file takes its space at once, so that has to be there, and is kept
-// free as for other files. The first step tells.
+// On a file system without holes (vfat), a longer file takes its whole space at once. Therefore first makes the file
+// one step longer; if that takes space, checks that the disk has room for the rest, as for files that are not sparse.
 Result<void> NewFile::set_sparse(std::uint64_t bytes) {
     constexpr std::uint64_t step_bytes = 1u << 20;
     constexpr std::uint64_t stat_block_bytes = 512;
@@ -181,8 +181,8 @@ Result<void> NewFile::take_name() const {
 
 // Removes the journal last. If the process is killed before the rename, everything that the same save needs to continue
 // is left. If it is killed after the rename, only the journal is left, which is of no use without a staged file. The
-// next file of that name begins with an empty staged file, and then removes the journal; if it is killed in between,
-// the journal records blocks that the empty file does not have, so nothing is resumed from it.
+// next file of that name begins with an empty staged file, and then removes the journal; if the process is killed in
+// between, the journal records blocks that the empty file does not have, so nothing is resumed from it.
 Result<void> NewFile::appear() {
     if (journal_) journal_->finish();
     auto named = take_name();
@@ -206,7 +206,7 @@ Result<void> NewFile::commit(const BeforeNaming& before_naming, Sync how) {
 }
 
 // Removes the journal first: once the staged file is gone, the next file of that name may begin a journal under the
-// same name, which must stay.
+// same name, and that journal must stay.
 void NewFile::discard() noexcept {
     if (!staged_name_.empty() && journal_) journal_->remove();
     if (!staged_name_.empty()) (void)::unlinkat(staging_->get(), staged_name_.c_str(), 0);

@@ -6,8 +6,8 @@
 
 namespace cinnabar::files {
 
-// Makes a file in the folder and removes it again: about ten system calls. What cannot be found out, as in a folder
-// that is full or may not be written to, counts as held exactly.
+// Makes a file in the folder, gives it attributes, looks at them, and removes it: about ten system calls. What cannot
+// be found out, for example because the folder is full or read-only, counts as stored exactly.
 [[nodiscard]] AttributePrecision probe_precision(int folder);
 
 }  // namespace cinnabar::files

@@ -25,7 +25,7 @@ namespace cinnabar::files {
 
 [[nodiscard]] Result<Attributes> attributes_of_folder(int folder, const ExtendedKinds& kinds, std::string_view name);
 
-// Calls `each` with each name in a folder, starting at `cursor` (0: the beginning), until it returns false or the
+// Calls `each` with each name in a folder, starting at `cursor` (0: the beginning), until `each` returns false or the
 // folder ends. `next` is the cursor for the position after that name.
 using EachName = std::function<bool(std::string_view leaf, std::uint64_t next)>;
 [[nodiscard]] Result<void> read_names(const UniqueFd& folder, std::uint64_t cursor, std::string_view full_name,

@@ -30,8 +30,8 @@ bool is_staged_name(std::string_view leaf) noexcept {
 }
 
 // The folder was opened when the file was created, perhaps long ago. Since then others may have moved it out of the
-// root, or put something that is not a file under the name. No system call checks and renames atomically, so a short
-// window remains in which they still can.
+// root, or put something that is not a file under the name. No system call checks and renames atomically, so for a
+// short time after this check others still can.
 Result<void> check_destination(const Target& target) {
     const Error moved{Errc::not_found, "its directory was moved or removed while the file was under way",
                       printable(target.name)};

@@ -11,8 +11,8 @@
 
 namespace cinnabar::files {
 
-// make_staged_name() returns a temporary name that nobody can guess: ".cinnabar-0123456789abcdef.part". If it exists
-// nevertheless, the caller tries another one, up to staged_attempts_max times.
+// make_staged_name() returns a temporary name that nobody can guess: ".cinnabar-0123456789abcdef.part". If the name
+// exists nevertheless, the caller tries another name, up to staged_attempts_max times.
 inline constexpr int staged_attempts_max = 16;
 [[nodiscard]] std::string make_staged_name();
 [[nodiscard]] bool is_staged_name(std::string_view leaf) noexcept;

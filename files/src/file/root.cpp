@@ -33,9 +33,9 @@ Error staging_error(std::string_view name) {
     return file_error(errno, "cannot make a file", name);
 }
 
-// How much space a sparse file takes is known only when it is written. If it might not fit, a part of the disk stays
-// free, so that a server cannot fill the disk of a client by calling a file sparse. For the root of a server, kept_
-// applies instead.
+// How much space must stay free beside a sparse file. The space that the file takes is known only when it is written.
+// If the file might not fit, a part of the disk stays free, so that a server cannot fill the disk of a client by
+// calling a file sparse. For the root of a server, kept_ applies instead.
 KeptFree kept_beside_sparse(int parent, std::uint64_t bytes) {
     if (check_room(parent, bytes, 0, {}, {})) return {};
     return default_kept_free("/proc/self/fd/" + std::to_string(parent));

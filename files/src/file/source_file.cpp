@@ -18,8 +18,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Hundreds of times the resolution of the clock that dates changes, so that it does no harm if that clock goes back a
-// little.
+// How long a file must have been unchanged for its stamp to tell later changes: hundreds of times the resolution of the
+// clock that dates changes, so that it does no harm if this clock goes back a little.
 constexpr std::int64_t rest_seconds = 2;
 
 }  // namespace

@@ -105,8 +105,8 @@ Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
     return kept;
 }
 
-// nullopt: the staged file exists but must not be used. Empty descriptor: it does not exist. Waits for a locked file
-// only with `alone`, and only if its journal is of a file with the name in `head`.
+// nullopt: the staged file exists but must not be used. Empty descriptor: the staged file does not exist. Waits for a
+// locked staged file only with `alone`, and only if its journal has the file name that `head` has.
 std::optional<UniqueFd> open_own_part(int staging, const StagedNames& names, const JournalHead& head, bool alone) {
     UniqueFd fd(::openat(staging, names.part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) return fd;
@@ -124,8 +124,8 @@ struct Found {
     std::time_t since = 0;
 };
 
-// Lists staged files, oldest first: those with a journal, or with `sweep` all of them. `sweep` requires that nobody is
-// working on any file; it also removes journals without a staged file.
+// Lists staged files, oldest first: those with a journal; with `sweep`, all. With `sweep`, also removes journals
+// without a staged file. `sweep` requires that nobody is working on any file.
 std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
     std::vector<Found> result;
     std::set<std::string, std::less<>> journals;
@@ -167,8 +167,8 @@ bool remove_left_part(int folder, const std::string& part) {
            sweep_pair(folder, part);
 }
 
-// A staged link cannot be locked, so this may also remove one that a fetch in progress is about to rename; that fetch
-// then makes another one (Root::stage). A hard link to a file that somebody works on is not removed.
+// A staged link cannot be locked, so this function may also remove a link that a fetch in progress is about to rename;
+// the fetch then makes another link (Root::stage). A hard link to a file that somebody works on is not removed.
 bool remove_left_link(int folder, const std::string& part) {
     struct stat status {};
     if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != ::geteuid())
@@ -182,7 +182,7 @@ bool remove_left_link(int folder, const std::string& part) {
 // Removes the journal if its staged file is gone. A journal is made only after its staged file, so such a journal does
 // not belong to a fetch that has just begun. While it removes the journal, this function occupies the name of the
 // staged file, so that no fetch begins a journal of this name: a fetch that finds the name occupied stages its file
-// under another one.
+// under another name.
 bool remove_left_journal(int folder, const std::string& journal) {
     const auto part = journal.substr(0, journal.size() - journal_end.size()).append(part_end);
     struct stat status {};

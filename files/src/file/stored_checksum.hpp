@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checksum of a saved file is stored in an extended attribute, so that damage can be detected even years later. The
-// file's size and modification time at that moment are stored with it: if they differ now, the file was modified, not
-// damaged.
+// file's size and modification time at that moment are stored with the checksum: if they differ now, the file was
+// modified, not damaged.
 #pragma once
 
 #include <cinnabar/files/verified.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 64-bit XXH3 with the widest vector instructions of this processor, where xxHash can choose them at run time. Its
-// plain functions use only instructions that every processor of the architecture has. The checksums are the same.
+// 64-bit XXH3 with the widest vector instructions of this processor, where xxHash can choose them at run time. The
+// plain functions of xxHash use only instructions that every processor of the architecture has. Both compute the same
+// checksums.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -41,7 +41,7 @@ std::string home() {
 }
 
 // The existing folders of this user in which keys may be stored. A server may have been started without the environment
-// of a login session, so clients search all of them.
+// of a login session, so clients search all these folders.
 std::vector<std::string> own_folders() {
     std::vector<std::string> folders;
     const auto add = [&](std::string path) {
@@ -57,8 +57,8 @@ std::vector<std::string> own_folders() {
     return folders;
 }
 
-// For example "HOST-tcp-127.0.0.1-5000.key". The name includes the host because several hosts may share a home
-// directory.
+// Returns the name of a key file, for example "HOST-tcp-127.0.0.1-5000.key". The name includes the host because several
+// hosts may share a home directory.
 std::string file_name(const na::Uri& endpoint, std::string_view host) {
     std::array<char, 256> own_host{};
     (void)::gethostname(own_host.data(), own_host.size() - 1);

@@ -16,7 +16,7 @@
 namespace cinnabar::files {
 
 // Check the limits of a request: too_large; invalid_argument, also if a name comes twice. Called before the seal is
-// checked, which reads the whole request.
+// checked, because checking the seal reads the whole request.
 [[nodiscard]] Result<void> check_batch(const MakeManyIn& in);
 [[nodiscard]] Result<void> check_batch(const RemoveManyIn& in);
 // The number of bytes of an entry that count against batch_text_bytes_max.
@@ -31,8 +31,8 @@ template <typename Entry>
             return access.may({Kind::link, entry.name, 0, entry.replace, entry.target, client});
         case MakeKind::hard_link:
             CINNABAR_TRY_VOID(access.may({Kind::hard_link, entry.name, 0, entry.replace, entry.target, client}));
-            // The client might be allowed to fetch the file under its new name, so it must be allowed to fetch the
-            // target.
+            // The client might be allowed to fetch the file under its new name, so the client must be allowed to fetch
+            // the target, too.
             return access.may({Kind::fetch, entry.target, 0, false, {}, client});
         case MakeKind::folder:
         case MakeKind::finish_folder:

@@ -106,7 +106,7 @@ class Buffers {
     // Only before the first Share exists.
     Buffers(Buffers&&) noexcept = default;
 
-    // Awaits a buffer for a file. It is granted at once while the file and its session are below their limits;
+    // Awaits a buffer for a file. The buffer is granted at once while the file and its session are below their limits;
     // otherwise sessions take turns, and so do the files of a session. Requires: no other task waits in this share.
     [[nodiscard]] Share::Take take(Share& share) noexcept { return Share::Take(share); }
 
@@ -118,8 +118,8 @@ class Buffers {
     friend class Buffer;
     friend struct Share::Take;
     Buffers(bulk::BufferPool pool, std::uint32_t count) noexcept : pool_(std::move(pool)), count_(count) {}
-    // The number of buffers that a session may hold before it must wait. Some are held back, so that a new session
-    // finds buffers even if all others are stalled.
+    // The number of buffers that a session may hold before it must wait. Some buffers are held back, so that a new
+    // session finds some even if all other sessions are stalled.
     [[nodiscard]] std::uint32_t session_part() const noexcept {
         return std::max(1u, (count_ - std::max(1u, count_ / 8)) / sessions_);
     }

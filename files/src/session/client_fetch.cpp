@@ -52,8 +52,8 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
     // Requests a window over one of the connections; if that fails, once more over the first one.
     [[nodiscard]] hl::Task<Result<ReadOut>> request_over_stream(ReadIn& read, const Buffer& buffer) const;
-    // Offers the server the bytes that an interrupted attempt left. Where there are none, offers those of the older
-    // version or, past its end in a sparse file, zeros.
+    // Offers the server the bytes that an interrupted attempt left. Where the attempt left none, offers the bytes of
+    // the older version; past the end of the older version, offers zeros if the file is sparse.
     void offer(ReadIn& read, Bytes content) const;
     // Writes the received bytes. Does not rewrite bytes that remain from an earlier attempt, unless those remains turn
     // out to belong to another file.
@@ -233,8 +233,8 @@ void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {
 }
 
 // Writes the window unless the server has confirmed the bytes that an interrupted attempt left. If those bytes were
-// damaged, they were not offered, and the window is written even if the server sent nothing: its content then comes
-// from the older version, or is all zeros.
+// damaged, they were not offered. Then the window is written even if the server sent nothing, because `content` is from
+// the older version, or all zeros.
 Result<void> ClientSession::Receiving::take_in(const ReadIn& read, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
         sum.update_zeros(content.size());

@@ -36,8 +36,8 @@ struct ClientSession::Unpacking {
         const auto& file = files[index];
         return file.as.empty() ? leaf_of(file.name) : std::string_view(file.as);
     }
-    // Chooses the files of this call: those that fit. With Existing::keep, a file whose name is taken here is left to a
-    // call of its own, which fails before its content is sent. Runs on a disk thread.
+    // Chooses the files of this call: those that fit. With Existing::keep, a file whose name is taken on this side is
+    // left to a call of its own, which fails before its content is sent. Runs on a disk thread.
     void choose();
     [[nodiscard]] hl::Task<Result<void>> receive();
     [[nodiscard]] hl::Task<void> write(ReadPackOut& out, ConstBytes window);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quotas per client, however often it connects: how much it saves while the server runs, and its data rate. A client is
-// identified by its proven identity (tcps, ofis, verbss), otherwise by the user that the kernel reports (shm),
-// otherwise by its host: an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop only.
+// Quotas per client, over all its connections together: how much it saves while the server runs, and its data rate. A
+// client is identified by its proven identity (tcps, ofis, verbss), otherwise by the user that the kernel reports
+// (shm), otherwise by its host: an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop
+// only.
 #pragma once
 
 #include "session/rate.hpp"
@@ -20,8 +21,8 @@
 
 namespace cinnabar::files {
 
-// Returns for example "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Clients that the transport
-// does not identify at all share one name.
+// Returns the name under which a client is counted, for example "key:ann", "cert:ann", "uid:1000", "10.0.0.5",
+// "2001:db8:0:1::/64". Clients that the transport does not identify at all share one name.
 [[nodiscard]] std::string client_name(const na::Addr& source);
 // The host part of an address such as "10.0.0.5:41234" or "[2001:db8::1]:41234".
 [[nodiscard]] std::string host_of(std::string_view from);
@@ -81,9 +82,9 @@ class Accounts {
 
     explicit Accounts(const Quota& quota) noexcept : quota_(quota) {}
 
-    // The account of the client, with its current quota: `own`, or the one for all clients. Null: the client has no
-    // limits. overloaded: there are accounts_max accounts, and none could be removed; accounts without a session and
-    // without saved data are removed first.
+    // Returns the account of the client, and sets the account's quota: `own`, or the quota for all clients. Null: the
+    // client has no limits. overloaded: there are accounts_max accounts, and none could be removed; accounts without a
+    // session and without saved data are removed first.
     [[nodiscard]] Result<std::shared_ptr<Account>> of(const std::string& client, const Quota* own = nullptr);
     [[nodiscard]] std::size_t count() const noexcept { return accounts_.size(); }
 

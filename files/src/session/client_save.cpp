@@ -22,7 +22,7 @@ namespace cinnabar::files {
 
 namespace {
 
-// Writes a window into the buffer that the server has granted, and notifies it.
+// Writes a window into the buffer that the server has granted, and notifies the server.
 hl::Task<Result<void>> push_into(const FillIn& in, bulk::Region window) {
     hl::TransferOptions options;
     options.notify = in.notice;
@@ -85,7 +85,7 @@ struct ClientSession::Sending {
     };
     // Claims the windows that the server says it has, until it turns out not to have one.
     [[nodiscard]] hl::Task<Result<void>> claim_windows();
-    // Reads the next windows to be claimed. `before`: the sum of what was read up to `offset`. Ends early if claims_end
+    // Reads the next windows to be claimed. `before`: the checksum of the file up to `offset`. Ends early if claims_end
     // is set.
     [[nodiscard]] hl::Task<Result<Claim>> read_claim(std::uint64_t offset, Checksum before);
     // Adds a window to the claim.
@@ -235,8 +235,9 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
-// Reads the next windows while the server compares those of one claim. Keeps the turn to read throughout, because in
-// the end the sum of the file is set back to the first window that the server does not have, which is then read again.
+// Reads the next windows while the server compares the windows of one claim. Keeps the turn to read until the last
+// claim is answered: if the server does not have a window, the checksum of the file is set back to the beginning of
+// that window, and reading goes on there.
 hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
     const Errc turn = co_await reading.reach(next);
     if (turn == Errc::invalid_argument)
@@ -486,7 +487,7 @@ hl::Task<Result<void>> ClientSession::Sending::push_over_stream(PushIn& push) {
     co_return co_await send(first.server());
 }
 
-// A call that came over a lost connection may still have its turn before it.
+// An earlier call for the same window, over the lost connection, may still have the turn.
 hl::Task<Result<void>> ClientSession::Sending::fill_buffer(const FillIn& in) {
     constexpr Microseconds interval = std::chrono::milliseconds(5);
     Errc slept = Errc::ok;
@@ -505,7 +506,7 @@ hl::Task<Result<void>> ClientSession::Sending::fill_buffer(const FillIn& in) {
     co_return co_await std::move(pushing);
 }
 
-// The checksum of the file has the window already.
+// Does not add the window to the checksum of the file, which has it already.
 hl::Task<Result<void>> ClientSession::Sending::fill_again(const FillIn& in) {
     Share own(*client.buffers_, client.part_);  // in the share of the file, only the task whose turn it is may wait
     Result<Buffer> buffer = co_await client.buffers_->take(own);
@@ -530,8 +531,8 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
         co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
     Result<void> filled = co_await file->fill_buffer(*request);
     if (filled) co_return filled;
-    // If the fill call was canceled, the server no longer needs it or is lost; the push call reports the reason. What
-    // was not moved over a further connection is pushed again.
+    // If the fill call was canceled, the server no longer needs the window or is lost; the push call reports the
+    // reason. A window that was not moved over a connection other than the first one is pushed again.
     const bool is_over = filled.error().code == Errc::canceled || request.source().body().parallel != 0;
     if (!is_over) file->fail(filled.error());
     co_return to_remote(filled.error());

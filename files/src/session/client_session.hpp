@@ -28,8 +28,8 @@
 
 namespace cinnabar::files {
 
-// Whether a server that was asked for `extended` may send these attributes: without this check, it could give fetched
-// files and folders an ACL that nobody has asked for.
+// Whether a server that was asked for `extended` may send these attributes: without this check, the server could give
+// fetched files and folders an ACL that nobody has asked for.
 [[nodiscard]] bool can_be(const Attributes& attributes, const ExtendedKinds& extended) noexcept;
 // Whether only the blocks that differ from the older version are sent. For small files this would not be faster.
 [[nodiscard]] constexpr bool compares_blocks(Existing existing, bool whole, std::uint64_t bytes) noexcept {

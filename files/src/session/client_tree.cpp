@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's calls that transfer no content: they make, list, verify and remove entries, and list and remove what
-// interrupted saves left.
+// The client's calls that transfer no content: they make, list, verify and remove entries, and list and remove remains.
 #include "file/kept_attributes.hpp"
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"

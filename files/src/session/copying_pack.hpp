@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many small files that are copied to another server in one call. The source server reads them and lends their contents
-// to the client, which forwards them to the destination server. The destination server reports when it has pulled them,
-// so the source lends them only until they have arrived, and not until they are synced.
+// to the client, which forwards them to the destination server. The destination server reports when it has pulled the
+// contents, so the source server lends them only until they have arrived, and not until they are synced.
 #pragma once
 
 #include "session/client_session.hpp"
@@ -49,9 +49,9 @@ struct ClientSession::CopyingPack {
     [[nodiscard]] static hl::Task<void> run(std::shared_ptr<CopyingPack> self);
     [[nodiscard]] hl::Task<void> lend();
     [[nodiscard]] hl::Task<void> hand_on();
-    // Checks what the source server has lent. Puts the files that it could read into `pack`, with the sizes and the
-    // names of the request, and the errors of the others into `results`. protocol: the answer does not match the
-    // request.
+    // Checks what the source server has lent. Puts the files that the source server could read into `pack`, with the
+    // sizes and the names of the request, and the errors of the others into `results`. protocol: the answer does not
+    // match the request.
     [[nodiscard]] Result<void> take(const TakePackIn& in);
     void settle(const PackOut& out);
     void let_go();

@@ -37,7 +37,7 @@ hl::Task<Result<ReadOut>> Download::send(const ReadIn& in, bool may_come_again) 
     } else if (outcome) {
         outcome = co_await move(in);
     }
-    // What was read can be read again.
+    // A window that was read can be read again.
     if (!outcome && !(may_come_again && in.offset < reading_.position())) close(outcome.error());
     co_return outcome;
 }

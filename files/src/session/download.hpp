@@ -33,11 +33,11 @@ class Download {
     Download& operator=(const Download&) = delete;
 
     // Sends one window. ok: the data is in the client's memory; holes and ranges that the client already has are not
-    // sent. Errors, `may_come_again` and moves() as of Upload::receive(); see ReadIn::again.
+    // sent. Errors, `may_come_again` and moves(): as for Upload::receive(). See also ReadIn::again.
     [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in, bool may_come_again = false);
     [[nodiscard]] bool moves(std::uint64_t offset) const { return moving_.contains(offset); }
     // Lends one window to the client by calling `give`, which fills in the rest of `take` and ends when the client no
-    // longer uses the memory. Errors as of Upload::receive().
+    // longer uses the memory. Errors: those of Upload::receive().
     using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
     [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
     // Reads and hashes the file from position() on, without sending it, until the time `until` or the end of the file;
@@ -46,8 +46,8 @@ class Download {
     [[nodiscard]] hl::Task<Result<void>> sum(std::chrono::steady_clock::time_point until);
     // How much was read.
     [[nodiscard]] std::uint64_t position() const noexcept { return reading_.position(); }
-    // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file was changed while
-    // it was read.
+    // Returns the checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file was changed
+    // while it was read.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();
     void close(Error why);
     // Whether windows wait for an earlier one that was not requested, and none is being transferred.

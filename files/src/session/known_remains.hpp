@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server knows of the remains that its clients have left since it started: how many bytes it compared with the
-// client's checksums when they arrived, and the state of the staged file when it was left. As long as nothing changes
-// on either side, these bytes need not be read again; Upload::use_known decides how many of them count. Kept in memory
-// only: after a restart nothing is known. Any thread.
+// What a server knows of the remains that its clients have left since it started: how many bytes the server compared
+// with the client's checksums when the bytes arrived, and the state in which the staged file was left. As long as
+// nothing changes on either side, these bytes need not be read again; Upload::use_known decides how many of them count.
+// Kept in memory only: after a restart nothing is known. Any thread.
 #pragma once
 
 #include "file/checksum.hpp"
@@ -25,8 +25,8 @@ class KnownRemains {
         std::uint64_t bytes = 0;  // from the beginning of the file
         Checksum sum;             // of these bytes
     };
-    // The client, and the mark of its source file. A mark alone proves nothing: another client that learns it could
-    // leave other data under it.
+    // The client, and the mark of its source file. A mark alone proves nothing: another client that learns the mark
+    // could leave other data under the same mark.
     struct Sender {
         std::string client;  // client_name()
         SourceMark source{};
@@ -34,8 +34,8 @@ class KnownRemains {
     };
     // Remembers what is known of the staged file of `name`, which has been left in this state.
     void put(const std::string& name, const FileStamp& left, const Sender& sender, Part part);
-    // Returns what is known of the staged file of `name`, if it is still in that state and comes from the same sender,
-    // and forgets it in any case.
+    // Returns what is known of the staged file of `name`, if the file is still in the state in which it was left, and
+    // comes from the same sender. Forgets what is known in any case.
     [[nodiscard]] std::optional<Part> take(const std::string& name, const FileStamp& found, const Sender& sender);
 
   private:

@@ -73,8 +73,8 @@ class Logins {
     // connection has a session already. permission: the call was not made in a session of this client, or it was made
     // before. overloaded: the session has session_connections_max, or there are too many sessions.
     [[nodiscard]] Result<void> join(const JoinIn& in, const na::Addr& source);
-    // The session of a token; valid after login() or join(). peer_lost: the token belongs to another connection, or the
-    // session has ended.
+    // Returns the session of a token, after login() or join(). peer_lost: the token belongs to another connection, or
+    // the session has ended.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
     // Marks the connection as held. busy: it is held already. peer_lost: as find().
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
@@ -105,7 +105,7 @@ class Logins {
     [[nodiscard]] Result<void> check(const Challenge& challenge, const Nonce& client, const na::Addr& source) const;
     void add(std::shared_ptr<Session> session, const na::Addr& source);
     // Whether the client must prove the key. A client whose identity the transport has proven (tcps, ofis, verbss) need
-    // not, and its calls are not signed either.
+    // not prove the key, and its calls are not signed.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;

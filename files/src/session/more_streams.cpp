@@ -83,7 +83,7 @@ hl::Task<Result<void>> ClientSession::MoreStreams::add(ClientSession& client) {
 }
 
 hl::Task<void> ClientSession::MoreStreams::hold(ClientSession& client, Stream& stream, HoldIn in) {
-    // Whatever ends this call also fails the windows that are being moved there.
+    // The result is not used: whatever ends this call also fails the windows that are being moved over the connection.
     (void)co_await client.node_.call(hold_rpc, stream.server, in, hl::no_deadline);
     client.streams_.lose(stream);
 }

@@ -14,7 +14,7 @@ struct ClientSession::MoreStreams {
 
   private:
     [[nodiscard]] static bool may_add(const ClientSession& client);
-    // Adds as many as are wanted, or none further if one cannot be added.
+    // Adds connections until there are as many as wanted; stops at the first one that cannot be added.
     [[nodiscard]] static hl::Task<void> add_all(ClientSession& client);
     // Opens a connection that joins the session.
     [[nodiscard]] static hl::Task<Result<void>> add(ClientSession& client);

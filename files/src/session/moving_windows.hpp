@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The windows of a file that are being moved, by offset. If a connection is lost, its windows are moved again over
-// another one, which must wait until the server has let go of them. Belongs to the loop.
+// another connection, but only when the server's tasks no longer move them over the lost one. Belongs to the loop.
 #pragma once
 
 #include <cstdint>

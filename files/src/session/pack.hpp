@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves many small files that arrived in one window, at a server in a save, at a client in a fetch. Each is written
-// under a temporary name, verified and synced before it is renamed into place. The files of one call are divided among
-// the disk threads, and each part is synced as a batch. An error of one file does not affect the others.
+// Saves many small files that arrived in one window, at a server in a save, at a client in a fetch. Each file is
+// written under a temporary name, verified and synced before it is renamed into place. The files of one call are
+// divided among the disk threads, and each part is synced as a batch. An error of one file does not affect the others.
 #pragma once
 
 #include "session/protocol.hpp"
@@ -16,8 +16,8 @@
 
 namespace cinnabar::files {
 
-// Check the limits of a request: too_large, invalid_argument. Called before the seal is checked, which reads the whole
-// request.
+// Check the limits of a request: too_large, invalid_argument. Called before the seal is checked, because checking the
+// seal reads the whole request.
 [[nodiscard]] Result<void> check_pack(const PackIn& in);
 [[nodiscard]] Result<void> check_pack(const ReadPackIn& in);
 [[nodiscard]] Result<void> check_pack(const LendPackIn& in);

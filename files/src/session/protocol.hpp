@@ -71,16 +71,16 @@ struct HoldIn {
     std::uint16_t provider = 0;  // provider number of the RPCs that the client serves (fill, take); a node may have
                                  // several sessions
 };
-// Stays open as long as the session; it only ever ends with an error. When it ends, for whatever reason, the server
-// ends the session and its files in progress; what can be resumed is kept as remains.
+// This call stays open as long as the session, and ends only with an error. When it ends, for whatever reason, the
+// server ends the session and the session's files in progress, and keeps what can be resumed as remains.
 inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 
 // --- more connections of a session
 
-// Where one connection does not fill the path, windows of the session's files go over several. Each further one says
-// hello by itself, and then joins the session in place of a login. From then on the session's window, read and push
-// calls may come over it; their seals are those of the session. It is held as the first one is: when its hold call
-// ends, only this connection leaves the session.
+// If one connection does not fill the network path, windows of the session's files go over several connections. Over
+// each further connection, the client makes a hello call, and then a join call in place of a login. From then on,
+// window, read and push calls of the session may come over this connection; their seals are those of the session. A
+// hold call stays open over each further connection, too; when that call ends, only its connection leaves the session.
 inline constexpr unsigned session_connections_max = 8;  // with the first one
 struct JoinIn {
     Seal seal;            // of the session
@@ -111,11 +111,11 @@ struct OpenIn {
 struct OpenOut {
     std::uint64_t file = 0;  // identifies the file in later calls
     // The number of bytes, from the beginning of the file, that the server kept of an interrupted save: whole windows,
-    // or the whole file. The client claims these windows, or lends them with their checksums, even if it pushes the
-    // later ones; the server pulls only those that differ.
+    // or the whole file. The client claims these windows, or lends them with their checksums, even if it pushes later
+    // windows; the server pulls only windows that differ.
     std::uint64_t resumed_bytes = 0;
-    // Size of the existing file of this name. The client lends windows below this size, too, and sends the checksums of
-    // their blocks; the server pulls only the blocks that differ.
+    // The size of the existing file of this name. The client lends also the windows that begin below this size, and
+    // sends the checksums of their blocks; the server pulls only the blocks that differ.
     std::uint64_t basis_bytes = 0;
     // How many of resumed_bytes need not be read again: whole windows, from the beginning of the file, that this server
     // compared with this client's checksums when they arrived. Neither the source nor the staged file has changed
@@ -160,7 +160,8 @@ struct ClaimIn {
 };
 struct ClaimOut {
     // How many of these windows, from the first one on, the server has read from its disk and found to be as claimed.
-    // The client sends the next one by a window call. May be fewer if the disk is slow (claim_step).
+    // The client sends the window after these by a window call. If the disk is slow, the server answers before it has
+    // read all windows (claim_step).
     std::uint32_t windows = 0;
 };
 inline constexpr hl::Rpc<ClaimOut(ClaimIn)> claim_rpc{"cinnabar.save.claim"};
@@ -356,7 +357,7 @@ struct PulledIn {
 inline constexpr hl::Rpc<void(PulledIn)> pulled_rpc{"cinnabar.save.pulled"};
 
 // Makes the server read a file from disk again and return its checksum, step by step: each call reads for a few seconds
-// (ServerOptions::sum_step), at least one window, so its deadline does not depend on the size of the file.
+// (ServerOptions::sum_step), at least one window, so the deadline of a call does not depend on the size of the file.
 struct SumIn {
     Seal seal;
     std::string name;
@@ -486,7 +487,7 @@ inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(
 inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
 // At the server: a window that the client's rate limit would delay longer than this is refused, because the client
-// might no longer be waiting when it is moved (window_deadline).
+// might no longer be waiting when the window is moved (window_deadline).
 inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
 // At the server: a claim call does not begin another window after this time.
 inline constexpr std::chrono::microseconds claim_step = std::chrono::seconds(5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits the average data rate: each transfer delays the next one by the time that it takes at that rate. Unused time
-// does not accumulate. One thread.
+// Limits the average data rate: each transfer delays the next one by the time that its bytes take at that rate. Unused
+// time does not accumulate. One thread.
 #pragma once
 
 #include <algorithm>

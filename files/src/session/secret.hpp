@@ -31,8 +31,8 @@ class MacText {
     std::vector<unsigned char> bytes_;
 };
 
-// A 256-bit secret that is never sent. The server tags its challenges with one, and both sides sign a session's calls
-// with one. One thread at a time.
+// A 256-bit secret that is never sent. The server tags its challenges with one secret, and both sides sign a session's
+// calls with another. One thread at a time.
 class Secret {
   public:
     explicit Secret(const std::array<std::uint8_t, 32>& bytes) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers of logins, sessions and single files, to and from this server: begin, move windows, commit, give up. Files
-// in packs, copies to another server, folders and links are in service_*.cpp.
+// Handlers for logins, for sessions, and for single files to and from this server: they begin files, move windows,
+// commit, and give up. Handlers for packs of files, copies to another server, folders and links are in service_*.cpp.
 #include "session/service.hpp"
 
 #include "session/remote_error.hpp"
@@ -43,11 +43,11 @@ void end_files_with_gaps(Session& session, unsigned seconds_max) {
     for (auto& [number, giving] : session.givings) look(*giving, *giving->download);
 }
 
-// Whether the connection is the one over which the session was opened. Windows that are moved over others may come
-// again (WindowIn::again).
+// Whether the connection is the one over which the session was opened. Windows that are moved over other connections
+// may come again (WindowIn::again).
 bool is_first(const Session& session, const na::Addr& source) { return session.source == source; }
 
-// Waits until the server has let go of a window that was moved over a connection which is lost.
+// Waits until no task moves the window any more over the connection that was lost.
 template <typename File>
 hl::Task<Errc> let_go(const File& file, std::uint64_t offset, hl::NodeRef node) {
     constexpr Microseconds interval = std::chrono::milliseconds(5);
@@ -56,8 +56,8 @@ hl::Task<Errc> let_go(const File& file, std::uint64_t offset, hl::NodeRef node) 
     co_return slept;
 }
 
-// Counts bytes of a window that the receiver seemed to have already but that were moved after all: later windows wait
-// for them.
+// Charges the client's rate for bytes of a window that the receiver seemed to have, but that were moved after all.
+// Later windows then wait longer.
 void charge_rate(const Session& session, std::uint64_t bytes) {
     if (session.account) (void)session.account->rate().reserve(bytes, Rate::Clock::now());
 }
@@ -103,8 +103,8 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
       logins_(std::move(key), Logins::Limits{options.window_bytes, options.windows_max, root_.probe_precision()}) {}
 
-// Serves the calls of a session in reverse order, since clients may be connected already: a client whose hello is
-// answered then finds all other calls served.
+// Registers the handlers in the reverse of the order in which clients make the calls, because clients may be connected
+// already: a client whose hello is answered then finds all other calls served.
 Result<void> Service::serve_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(serve_files_on(node));
     CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
@@ -329,8 +329,9 @@ hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na
     co_return *std::move(basis);
 }
 
-// Closing the upload ends the windows that wait for another one. Once the handlers that work on the file have ended,
-// its name is free and its staged file is removed or kept as remains, so a client that has stalled keeps neither.
+// Closing the upload ends the handlers of windows that wait for an earlier window. Once the handlers that work on the
+// file have ended, its name is free and its staged file is removed or kept as remains, so a stalled client keeps
+// neither the name nor the space.
 void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
     const auto saving = session.savings.extract(file);
     if (!saving) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The implementation of Server: sessions, and files being saved and fetched, behind typed RPCs (protocol.hpp). It runs
-// on a node with one loop; only functions marked so may be called from other threads.
+// on a node with one loop; only functions whose comments say so may be called from other threads.
 //
 // Lifetime: create the service before the node, and destroy the node first, which ends all handlers.
 #pragma once

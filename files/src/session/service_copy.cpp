@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's part in a copy between two servers: the source lends windows, the destination pulls them from their
-// owner.
+// The server's part in a copy between two servers: the source server lends windows, and the destination server pulls
+// them from the source server.
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
 

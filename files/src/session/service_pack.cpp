@@ -33,8 +33,8 @@ hl::Task<Result<Buffer>> pull_pack(Buffers& buffers, Share& share, const PackIn&
     co_return buffer;
 }
 
-// Tells the client, while the files are being synced, that the other server need not lend the pack any longer. If that
-// fails, the pack is lent until it is saved.
+// Tells the client, while the files are being synced, that the other server need not lend the pack any longer. If the
+// call fails, the pack is lent until it is saved.
 hl::Task<void> tell_pulled(const hl::Request<PackIn>& request, Session& session) {
     if (request->pulled == 0) co_return;
     PulledIn in;

@@ -18,8 +18,8 @@
 namespace cinnabar::files {
 namespace {
 
-// The kernel's random number of this boot, which has 32 hexadecimal digits and hyphens. Marks depend on it, because
-// device numbers and times may be the same on another host, or on this host after its next boot.
+// Reads the number that the kernel has chosen at random for this boot: 32 hexadecimal digits, with hyphens. Marks
+// depend on it, because device numbers and times may be the same on another host, or on this host after its next boot.
 std::optional<std::array<std::uint8_t, 32>> boot_number() noexcept {
     const UniqueFd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     std::array<char, 64> text{};

@@ -11,12 +11,12 @@
 
 namespace cinnabar::files {
 
-// HMAC-SHA256 of the file's stamp, the server and the name there, with a number that this host chose at its last start
-// as the key. So a server can use a mark nowhere else, and does not see which of its names have the same source. All
-// zeros: no mark.
+// HMAC-SHA256 of the file's stamp, the server and the name on the server; the key is a number that this host chose at
+// its last start. So a server cannot use a mark at another server, and cannot tell which of its names have the same
+// source. All zeros: no mark.
 using SourceMark = std::array<std::uint8_t, 32>;
 
-// `server`: its address, as it was dialled. No mark if changes of the file cannot be detected.
+// `server`: the server's address, as it was dialled. No mark if changes of the file cannot be detected.
 [[nodiscard]] SourceMark mark_of(const SourceFile& source, std::string_view server, std::string_view name);
 
 }  // namespace cinnabar::files

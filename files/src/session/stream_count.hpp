@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out by measuring how many connections fill the path of a session. It begins with one and measures the rate;
-// then it asks for twice as many, and measures again. If the rate has grown by more than a quarter, it goes on;
-// otherwise it goes back, and the number stays. Belongs to the loop.
+// Finds out by measuring how many connections fill the network path of a session. Begins with one connection and
+// measures the rate; then asks for twice as many, and measures again. If the rate has grown by more than a quarter,
+// doubles the number again; otherwise halves it, and stops. Belongs to the loop.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,9 @@ namespace cinnabar::files {
 class StreamCount {
   public:
     using Clock = std::chrono::steady_clock;
-    // A rate is measured over at least this time and this many windows. The windows before are not counted: they were
-    // on their way already, or show how fast a new connection starts.
+    // A rate is measured for at least the time `measured` and `windows_measured` windows. The first `windows_before`
+    // windows are not counted, because they were on their way already, or a new connection was still getting up to
+    // speed.
     static constexpr std::chrono::seconds measured{1};
     static constexpr std::uint32_t windows_measured = 32;
     static constexpr std::uint32_t windows_before = 24;
@@ -22,16 +23,16 @@ class StreamCount {
     explicit StreamCount(unsigned most) noexcept : most_(most) {}
 
     [[nodiscard]] unsigned wanted() const noexcept { return wanted_; }
-    // Whether more may be wanted later.
+    // Whether wanted() may still change.
     [[nodiscard]] bool measures() const noexcept { return measures_; }
-    // Call for each window that has been moved. True: wanted() has changed. If it has grown, measuring goes on at
-    // begin() or ends at settle().
+    // Call for each window that has been moved. True: wanted() has changed. If wanted() has grown, no rate is measured
+    // until begin() or settle() is called.
     [[nodiscard]] bool moved(std::uint64_t bytes, Clock::time_point now) noexcept;
-    // As many connections as wanted are there: measuring begins.
+    // Call when there are wanted() connections: starts a measurement.
     void begin() noexcept;
-    // Nothing is being moved: measuring begins anew with what comes then.
+    // Call when no window is being moved: the measurement starts again with the next window.
     void pause() noexcept;
-    // No more connections can be had than these.
+    // Sets wanted() to `connections` and ends measuring, for example because no more connections can be added.
     void settle(unsigned connections) noexcept;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a client's session, and which one moves the next window. The first is that of the login; others
-// are added if they help (stream_count.hpp). Belongs to the loop.
+// The connections of a client's session, and which one moves the next window. The first connection is that of the
+// login; others are added if they help (stream_count.hpp). Belongs to the loop.
 #pragma once
 
 #include "session/protocol.hpp"
@@ -42,26 +42,26 @@ class Streams {
         Use& operator=(const Use&) = delete;
         [[nodiscard]] const na::Addr& server() const noexcept { return stream_.server; }
         [[nodiscard]] bool is_first() const noexcept { return &stream_ == &streams_.streams_.front(); }
-        // Call if the window was not moved. If the connection is the reason, it moves no further windows. Requires:
-        // !is_first().
+        // Call if the window was not moved. If `why` shows that the connection has failed, it moves no further windows.
+        // Requires: !is_first().
         void failed(Errc why) const noexcept;
 
       private:
         Streams& streams_;
         Stream& stream_;
     };
-    // The connection with the fewest windows, or the first one.
+    // Uses the connection that moves the fewest windows at present; with `only_first`, the first connection.
     [[nodiscard]] Use use(bool only_first = false) noexcept;
 
-    // How many move windows.
+    // How many connections may move windows.
     [[nodiscard]] std::uint32_t usable() const noexcept;
-    // A connection that is to be added to the session has this number (Addr::in_parallel).
+    // The number for the next connection that is added to the session (Addr::in_parallel).
     [[nodiscard]] std::uint8_t next() const noexcept { return static_cast<std::uint8_t>(streams_.size()); }
     // The result lives as long as this object.
     [[nodiscard]] Stream& add(na::Addr server) { return streams_.emplace_back(Stream{std::move(server)}); }
-    // The connection of `stream` has ended. It stays, but moves no further windows.
+    // Call when the connection of `stream` has ended. The stream stays in the list, but moves no further windows.
     void lose(Stream& stream) noexcept;
-    // As many move windows as are wanted, if there are so many; those that are not wanted are kept for the session.
+    // Lets at most count().wanted() connections move windows; the others stay open until the session ends.
     void keep_wanted() noexcept;
 
     [[nodiscard]] StreamCount& count() noexcept { return count_; }

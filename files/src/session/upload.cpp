@@ -113,7 +113,7 @@ std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
 
 hl::Task<Result<WindowOut>> Upload::receive(const WindowIn& in, bool may_come_again) {
     if (failure_) co_return *failure_;
-    // What is compared keeps its turn to be written.
+    // A window that is compared with remains keeps its turn to be written, so it cannot come again.
     may_come_again = may_come_again && !in.again && in.offset >= file_.resumed_bytes();
     const MovingWindows::Entry moving(moving_, in.offset);
     Result<WindowOut> outcome = no_such_window();
@@ -141,8 +141,8 @@ hl::Task<Result<ClaimOut>> Upload::claim(const ClaimIn& in) {
     co_return outcome;
 }
 
-// Keeps its turns until all is compared: no other window of the file is taken or written meanwhile. Windows go to the
-// disk one by one, so that other files can use it in between.
+// Keeps its turns until all windows are compared: no other window of the file is taken or written meanwhile. Windows
+// are read from the disk one by one, so that other files can use the disk in between.
 hl::Task<Result<ClaimOut>> Upload::verify(const ClaimIn& in) {
     if (const Errc turn = co_await taking_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
     Result<Buffer> buffer = co_await buffers_.take(share_);

@@ -42,29 +42,30 @@ class Upload {
     Upload& operator=(const Upload&) = delete;
 
     // Skips the part of the remains that `known` says was compared, if the client is the same, and neither the remains
-    // nor the source file have changed since; with `rereads`, skips nothing. If this object leaves remains, it stores
-    // in `known` how much of them was compared. A disk thread does that, so `known` must outlive the disk's work. Call
-    // before the first window.
+    // nor the source file have changed since; with `rereads`, skips nothing. If this object leaves remains, a disk
+    // thread stores in `known` how much of them was compared, so `known` must outlive the disk's work. Call before the
+    // first window.
     void use_known(KnownRemains& known, KnownRemains::Sender sender, bool rereads);
     // Sets the older version of the file; blocks that it has are not pulled. Call before the first window.
     void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
 
     // Pulls one window, except for the parts that the server already has. ok: the window is written. invalid_argument:
     // the file has no such window, or has received it before. Any error ends the file, and all its windows fail with
-    // it; with `may_come_again` only one of the data or the disk does, and a window that could not be pulled may be
-    // received once more, over another connection (WindowIn::again). Requires, of such a repetition: !moves(in.offset).
+    // that error. With `may_come_again`, the file ends only if the data or the disk is at fault, or if the window lies
+    // below resumed_bytes(); a window that could not be pulled may be received once more, over another connection
+    // (WindowIn::again). If that fails as well, the file ends. Requires for the second time: !moves(in.offset).
     [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in, bool may_come_again = false);
     // Whether a task receives that window.
     [[nodiscard]] bool moves(std::uint64_t offset) const { return moving_.contains(offset); }
     // Whether the file has failed, was given up, or is being committed.
     [[nodiscard]] bool ended() const noexcept { return failure_.has_value(); }
-    // Reads windows that remain from an interrupted save, and compares them with the checksums. Returns how many, from
-    // the first one on, are as claimed; these count as received. Errors as of receive().
+    // Reads windows that remain from an interrupted save, and compares them with the checksums. Returns how many
+    // windows, from the first one on, are as claimed; these count as received. Errors: those of receive().
     [[nodiscard]] hl::Task<Result<ClaimOut>> claim(const ClaimIn& in);
     // Receives a window of a sparse file that is a hole.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(const WindowIn& in);
     // Grants the client a buffer by calling `ask`. The client writes the window into it and then notifies `node` with
-    // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors and `may_come_again` as of
+    // the value `notice`. `ask` ends when the client no longer uses the buffer. Errors and `may_come_again`: as for
     // receive().
     using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
     [[nodiscard]] hl::Task<Result<void>> grant(const PushIn& in, const hl::NodeRef& node, const na::Addr& client,
@@ -78,8 +79,8 @@ class Upload {
     void close(Error why);
     // As close(), and leaves no remains.
     void give_up(Error why);
-    // Whether windows wait for an earlier one that was not sent, and none is being transferred; or one waits to be sent
-    // again.
+    // Whether windows wait for an earlier one that was not sent, and none is being transferred; or whether a window
+    // waits to be sent again.
     [[nodiscard]] bool has_gap() const noexcept {
         return (taking_.waited_for() && share_.idle()) || !to_come_again_.empty();
     }
@@ -109,8 +110,9 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> leave_out(const WindowIn& in, std::uint64_t bytes);
     // Awaits a buffer for the window, in file order.
     [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
-    // `so_far`: the client's checksum of the file from proven_bytes() to the end of the window, if it sent one.
-    // bad_checksum: the data that has arrived has another checksum, and the window is not written.
+    // Writes the window in its turn. `so_far`: the client's checksum of the file from proven_bytes() to the end of the
+    // window, if the client sent one. bad_checksum: the data that has arrived has another checksum, and the window is
+    // not written.
     using SoFar = std::optional<std::uint64_t>;
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content, SoFar so_far);
     // Requires: the caller has the turn for `offset` (writing_).
@@ -139,8 +141,8 @@ class Upload {
     const bool checked_;
     const bool sparse_;
     Share share_;
-    // Buffers of windows whose connection was lost, by offset. Kept, because later windows may have taken all others,
-    // and wait for these to be written.
+    // Buffers of windows whose connection was lost, by offset. They are kept because later windows may have taken all
+    // other buffers, and wait until these windows are written.
     std::map<std::uint64_t, Buffer> to_come_again_;
     MovingWindows moving_;
     Sequence taking_;   // order in which windows take buffers

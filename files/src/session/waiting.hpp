@@ -33,8 +33,8 @@ struct Waiting {
     }
 };
 
-// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. It then holds
-// that offset exclusively until advance(), even if the other side names the same offset again. After close(), all
+// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. The task then
+// holds that offset exclusively until advance(), even if the other side names the same offset again. After close(), all
 // waiting and later tasks fail.
 class Sequence {
   public:
@@ -87,7 +87,7 @@ class Sequence {
     }
 
   private:
-    // again: not its turn yet.
+    // again: it is not the turn of `offset` yet.
     [[nodiscard]] Errc try_reach(std::uint64_t offset) noexcept {
         if (closed_ != Errc::ok) return closed_;
         if (offset > position_) return Errc::again;

@@ -100,8 +100,8 @@ struct Star {
 
 }  // namespace
 
-// Backtracking needs only the last star and the last deep star: what an earlier star could consume, a later one of the
-// same kind can as well. So the time is bounded by the product of the lengths, for any pattern.
+// Backtracking needs only the last star and the last deep star: whatever an earlier star could consume, a later star of
+// the same kind can consume as well. So for any pattern, the time is bounded by the product of both lengths.
 bool matches_pattern(std::string_view pattern, std::string_view text) {
     std::optional<Star> shallow;
     std::optional<Star> deep;

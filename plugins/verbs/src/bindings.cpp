@@ -29,7 +29,7 @@ void Bindings::take(LeasesToBind& peer, LentList& bound, std::uint32_t most, Bin
     out.count = 0;
     const auto room = std::min<std::size_t>(most, out.requests.size());
     while (out.count < room) {
-        // Only the last one that was begun can be bound in part.
+        // Only the last lease in `bound` can be bound in part.
         LentMemory* lent = bound.back();
         if (!lent || !lent->waits_at) {
             lent = peer.list_.pop_front();
@@ -64,6 +64,11 @@ bool Bindings::leave(LentMemory& lent, na::Lease& lease) noexcept {
     }
     if (LentList* const bound = std::exchange(lent.bound_in, nullptr)) bound->remove(lent);
     return true;
+}
+
+void Bindings::stop(LentList& bound) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (LentMemory* const lent = bound.back()) wait_no_longer(*lent);
 }
 
 void Bindings::release(LentList& bound) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which leases for one peer still have to be bound to the queue pair of that peer, and which are bound to it. A lease
-// is revoked on any thread, while sessions bind it and end as owners of their context: hence the lock, which the paths
-// of messages do not take unless a lease waits.
+// Which leases for one peer still have to be bound to the peer's queue pair, and which are bound to it. Any thread may
+// revoke a lease, while only the owners of contexts bind leases and end sessions: hence the lock. The paths of messages
+// take the lock only if a lease waits to be bound.
 #pragma once
 
 #include "memory.hpp"
@@ -20,7 +20,7 @@ class Bindings;
 
 using LentList = IntrusiveList<LentMemory, &LentMemory::binding_link>;
 
-// Of a peer: the leases whose windows wait to be bound to its session, now or once there is one.
+// The leases for one peer whose windows wait to be bound to the peer's session, which may not have begun yet.
 class LeasesToBind {
   public:
     LeasesToBind() = default;
@@ -47,20 +47,23 @@ struct BindRequests {
 
 class Bindings {
   public:
-    // Owner of the peer's context: the lease has to be bound to sessions of the peer with that list. Does nothing if it
-    // was already asked to.
+    // Owner of the peer's context: adds the lease to `peer`, the leases to be bound to the peer's session. Does nothing
+    // if the lease was added before.
     void add(LentMemory& lent, LeasesToBind& peer) noexcept;
-    // Owner of the context: fills in at most `most` requests for a session, whose list of bound leases is `bound`. For
-    // each request that is posted or given up, completed() has to be called.
+    // Owner of the context: fills `out` with at most `most` requests that bind leases of `peer`, and adds these leases
+    // to `bound`, the session's list of bound leases. Call completed() when a request has completed or was given up.
     void take(LeasesToBind& peer, LentList& bound, std::uint32_t most, BindRequests& out) noexcept;
-    // Owner of the context: a request of the lease is over, whatever way. Returns the lease if it was revoked meanwhile
-    // and can end now; else null.
+    // Owner of the context: call when a request for the lease has ended, successfully or not. Returns the lease if it
+    // was revoked meanwhile and can end now; otherwise null.
     [[nodiscard]] na::Lease* completed(LentMemory& lent) noexcept;
-    // The lease is revoked. True: the device has no request that would still bind it, so it can end now. False:
-    // completed() returns it later.
+    // Call when the lease is revoked. True: the device has no request that would still bind the lease, so the lease can
+    // end now. False: completed() returns the lease later.
     [[nodiscard]] bool leave(LentMemory& lent, na::Lease& lease) noexcept;
-    // Owner of the context: frees the windows that are bound to a session. Call it before the queue pair is destroyed,
-    // to which the device refers while windows are bound to it.
+    // Owner of the context: call when a session drains, because its peer may be freed before the session is. Binds no
+    // more windows of the lease that is bound in part.
+    void stop(LentList& bound) noexcept;
+    // Owner of the context: frees the windows that are bound to a session. Call it before the session's queue pair is
+    // destroyed, because the device refers to the queue pair while windows are bound to it.
     void release(LentList& bound) noexcept;
 
   private:

@@ -62,8 +62,8 @@ std::size_t CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
     return more > 0 ? count + static_cast<std::size_t>(more) : count;
 }
 
-// Does not allocate: there are at most as many as the queue holds, because slots and work requests become free only
-// when their completions are taken.
+// Does not allocate: there are at most as many completions as the queue holds, because slots and work requests become
+// free only when their completions are taken.
 void CompletionQueue::fetch_all() noexcept {
     fetched_.erase(fetched_.begin(), fetched_.begin() + static_cast<std::ptrdiff_t>(std::exchange(fetched_begin_, 0u)));
     std::array<ibv_wc, 32> some;

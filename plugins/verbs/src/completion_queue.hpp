@@ -25,11 +25,11 @@ class CompletionQueue final : public na::FdEvents {
     [[nodiscard]] std::size_t poll(std::span<ibv_wc> out) noexcept;
     // Asks the device to report the next completion. False: one has arrived already.
     [[nodiscard]] bool arm() noexcept;
-    // Call it before a queue pair is destroyed: copies all completions, because destroying may drop those of the queue
-    // pair.
+    // Call it before a queue pair is destroyed: copies all completions, because destroying the queue pair may drop its
+    // completions.
     void fetch_all() noexcept;
-    // Call it after a queue pair is destroyed: drops the completions of its sends, and removes its number from those of
-    // its receives, because another queue pair may get the same number.
+    // Call it after a queue pair is destroyed: drops the completions of its sends, and removes its number from the
+    // completions of its receives, because another queue pair may get the same number.
     void forget(std::uint32_t queue_pair) noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;

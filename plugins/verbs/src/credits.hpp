@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Credits ensure that every message finds a posted receive slot: one credit is one slot. The receiver grants a window
 // of credits in its greeting; a message, or the notification of a put, uses one. When another slot has been posted, the
-// receiver returns the credit in the header of the next message in the other direction. If there is no such message, it
-// sends a credit message when half of the window can be returned; a credit message needs no credit, but a slot: see
-// control_slots. Owner of the context only.
+// receiver returns the credit in the header of the next message in the other direction. If there is no such message,
+// the receiver sends a credit message when half of the window can be returned; a credit message needs no credit, but a
+// slot: see control_slots. Owner of the context only.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace cinnabar::verbs {
 inline constexpr std::uint32_t window_min = 4;
 inline constexpr std::uint32_t window_max = 64;
 
-// Slots for credit messages. At most two of them are unread at the other side: each returns half of a window, and for
-// the next one the other side must have used as many credits again, so it must have read the one before the last. The
-// third slot is for rounding.
+// The number of slots for credit messages. At most two credit messages are unread at the other side: each returns half
+// of a window, so before the next one is sent, the other side must have used as many credits again, and must have read
+// the message before the last. The third slot is for rounding.
 inline constexpr std::uint32_t control_slots = 3;
 
 // The credits with which this side sends.

@@ -210,7 +210,7 @@ Result<void> Device::read_limits() {
     const std::size_t message_max = port_.max_msg_sz ? port_.max_msg_sz : rma_bytes_wanted;
     traits_.rma_bytes_max = std::min(rma_bytes_wanted, message_max);
     if (limits_.max_mr_size > 0) traits_.registration_bytes_max = limits_.max_mr_size;
-    // The other half is for sessions that are being made or drained.
+    // The other half of the queue pairs is for sessions that are being made or drained.
     if (limits_.max_qp > 0) traits_.connections_max = std::max(at_least_one(limits_.max_qp) / 2, 1u);
     return {};
 }

@@ -32,10 +32,9 @@ using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 
 class Device {
   public:
-    // The first device that fits the uri and has an active port; with memory windows if the uri says windows=yes.
-    // unsupported: this machine has no device; permission:
-    // this process may not use it; unreachable: no device has such an address. The hint says what to do; the subject
-    // lists the addresses that were skipped and why.
+    // Opens the first device that fits the uri and has an active port; with memory windows if the uri says windows=yes.
+    // unsupported: this machine has no device; permission: this process may not use the device; unreachable: no device
+    // has such an address. The hint says what to do; the subject lists the addresses that were skipped and why.
     [[nodiscard]] static Result<std::shared_ptr<Device>> open(const na::Uri& uri);
     ~Device();
     Device(const Device&) = delete;
@@ -49,8 +48,8 @@ class Device {
     [[nodiscard]] const char* why_no_windows() const noexcept { return why_no_windows_; }
     // The interface's address, with the port of the uri.
     [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
-    // Such as "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over: 10.0.0.1
-    // (rxe0, not rxe1)"
+    // Returns for example "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over:
+    // 10.0.0.1 (rxe0, not rxe1)".
     [[nodiscard]] std::string describe() const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the asynchronous events of a device. All ports of the process on a device share its context, so the port that
-// reads an event passes it to the port or session that it is about. Owner of the context only.
+// reads an event passes it to the port or session that the event is about. Owner of the context only.
 #pragma once
 
 #include "device.hpp"

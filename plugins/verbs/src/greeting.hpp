@@ -18,8 +18,8 @@ struct Greeting {
     na::Hello hello;
     // Messages that the receiver of the greeting may send before a credit is returned; see credits.hpp.
     std::uint16_t window = 0;
-    // The beacon: a word of the sender's that its peer may read, and the key for that. The answer to such a read shows
-    // that earlier writes are placed, and that the device is alive.
+    // The beacon: a word in the sender's memory that the peer may read, and the remote key for that word. The answer to
+    // such a read shows that earlier writes are placed, and that the device is alive.
     std::uint64_t beacon = 0;
     std::uint32_t beacon_key = 0;
 

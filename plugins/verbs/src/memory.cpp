@@ -32,7 +32,7 @@ ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access
     return made;
 }
 
-// What peers may do.
+// What peers may do with lent memory, as flags of ibv_reg_mr.
 unsigned remote_flags(na::Access access, bool atomics) noexcept {
     if (access == na::Access::read) return IBV_ACCESS_REMOTE_READ;
     unsigned flags = IBV_ACCESS_REMOTE_WRITE;
@@ -41,7 +41,7 @@ unsigned remote_flags(na::Access access, bool atomics) noexcept {
     return flags;
 }
 
-// What the registration of memory must allow in addition, so that they may.
+// What the registration of memory must allow this process, so that peers may do what `access` says.
 unsigned local_flags(na::Access access) noexcept {
     return access == na::Access::read ? 0u : unsigned{IBV_ACCESS_LOCAL_WRITE};
 }
@@ -120,10 +120,12 @@ Result<std::unique_ptr<LentMemory>> lend(const Device& device, const na::Lease& 
     const unsigned remote = remote_flags(lease.access, device.traits().atomics);
     const unsigned flags = local_flags(lease.access) | (by_windows ? unsigned{IBV_ACCESS_MW_BIND} : remote);
     lent->window_access = remote;
+    const std::uint64_t take_max = by_windows ? window_bytes_max : lease.bytes;
     std::uint64_t done = 0;
-    for (std::size_t i = lease.bytes == 0 ? 0 : memory.segment_at(lease.offset); done < lease.bytes; ++i) {
+    while (done < lease.bytes) {
+        const std::size_t i = memory.segment_at(lease.offset + done);
         const std::uint64_t skip = lease.offset + done - memory.segment_offset(i);
-        const std::uint64_t take = std::min(memory.segments()[i].bytes - skip, lease.bytes - done);
+        const std::uint64_t take = std::min({memory.segments()[i].bytes - skip, lease.bytes - done, take_max});
         std::byte* const base = memory.segments()[i].base + skip;
         const std::uint64_t address = device.traits().picks_addresses ? lent_address(base) : own_address(base);
         Registration made(rdma().reg_mr_iova(device.pd(), base, take, address, static_cast<int>(flags)));
@@ -148,7 +150,7 @@ bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     lent.windows.clear();  // first: a registration with bound windows cannot be deregistered
     while (!lent.registrations.empty()) {
-        // dereg_mr waits a while until the device has received the rest of a message, and then fails; so it is called
+        // While the device receives the rest of a message, dereg_mr waits for a while and then fails; so it is called
         // again.
         if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();

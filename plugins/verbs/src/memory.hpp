@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Registered memory and its leases. The registration of the user's memory is for local use: its key never leaves the
-// process. Each lease is a registration of its own, for exactly its bytes and its access. So a lease's key gives access
-// to nothing else, and becomes invalid with that registration. The key is the registration's own; that of a lease for
-// one peer, where the device has memory windows, is the key of a window of the registration, which cannot be accessed
-// otherwise.
+// process. Each lease has a registration of its own, for exactly its bytes and its access. So a lease's key gives
+// access to nothing else, and becomes invalid when the registration ends. The key is that of the registration. Only a
+// lease for one peer, where the device has memory windows, has the key of a window, and its registration can be
+// accessed only through the window.
 #pragma once
 
 #include "lease_key.hpp"
@@ -51,13 +51,13 @@ struct LentMemory;
 struct LentMemory {
     std::vector<KeySegment> segments;
     std::vector<Registration> registrations;
-    // One for each segment of a lease for one peer; empty: the keys are those of the registrations, and valid on every
-    // connection. Emptied when the session ends to which they were bound.
+    // One window for each segment of a lease for one peer. Empty: the keys are those of the registrations, and valid on
+    // every connection. Emptied when the session ends to which the windows are bound.
     std::vector<Window> windows;
     unsigned window_access = 0;
     std::unique_ptr<LentMemory> next;  // in the list of leases that could not be deregistered
 
-    // Of Bindings, and guarded by it:
+    // Used by Bindings only, and guarded by its lock:
     ListLink<LentMemory> binding_link;
     LeasesToBind* waits_at = nullptr;  // not null: some windows wait to be bound
     IntrusiveList<LentMemory, &LentMemory::binding_link>* bound_in = nullptr;  // of the session that has bound some
@@ -67,12 +67,12 @@ struct LentMemory {
     bool confined = false;
 };
 
-// Registers the memory of the lease for its access, for one peer by windows if the device has them. too_large: it has
-// no more windows. Otherwise the errors of registration_error().
+// Registers the memory of the lease for the lease's access. A lease for one peer gets memory windows if the device has
+// them. too_large: the device has no more windows. Also the errors of registration_error().
 [[nodiscard]] Result<std::unique_ptr<LentMemory>> lend(const Device& device, const na::Lease& lease) noexcept;
 
-// Frees its windows and deregisters it; afterwards no peer has access. False: that failed for a second, because a peer
-// is in the middle of a write. Requires: no request that binds it is with the device.
+// Frees the lease's windows and deregisters its memory; afterwards no peer has access. False: deregistering failed for
+// a second, because a peer is in the middle of a write. Requires: the device has no request that binds the lease.
 [[nodiscard]] bool take_back(const Device& device, LentMemory& lent) noexcept;
 
 }  // namespace cinnabar::verbs

@@ -11,8 +11,8 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::uint32_t send_queue_wanted = 256;
-// Small messages are copied into their work request (inline). Tries these sizes, and uses the largest that the device
-// allows.
+// The sizes to try for messages that are copied into their work request (inline). The largest size that the device
+// allows is used.
 constexpr std::array<std::uint32_t, 5> inline_bytes_wanted{256, 128, 64, 32, inline_bytes_min};
 
 }  // namespace

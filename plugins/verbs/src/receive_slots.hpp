@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive slots of a port: a shared receive queue and its buffers, including those of kept arrivals. Slots promised
-// to sessions are always posted, and a few more; memory grows with the promises. Owner of the context only.
+// The receive slots of a port: a shared receive queue and its buffers, including the buffers of kept arrivals. All
+// slots that were promised to sessions are always posted, and a few more; so memory grows with the promises. Owner of
+// the context only.
 #pragma once
 
 #include "pinned.hpp"
@@ -48,8 +49,8 @@ class ReceiveSlots {
     // refused.
     [[nodiscard]] bool refill() noexcept { return posted_ >= promised_ || post_free(); }
 
-    // Keeps the present arrival, and posts another slot in place of its own. overloaded: too many are kept, or out of
-    // memory.
+    // Keeps the present arrival, and posts another slot in place of the arrival's slot. overloaded: too many are kept,
+    // or out of memory.
     [[nodiscard]] Errc keep() noexcept;
     void release(std::uint32_t slot) noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work requests of one queue pair that the device has, in the order of posting, and which of them a completion
-// ends. An unsignalled request has completed when a later one completes. Reads are an exception: on iWARP a message may
-// complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context only.
+// The work requests of one queue pair that the device has, in the order of posting, and which requests a completion
+// ends. An unsignalled request has completed when a later request completes. Reads are an exception: on iWARP a message
+// may complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context only.
 #pragma once
 
 #include "lease_key.hpp"
@@ -73,8 +73,9 @@ class SentWork {
         while (tail_ != head_ && at(tail_).done) ++tail_;
         return true;
     }
-    // The device refused that request and those after it; they end with `why`. If it has taken a part of an operation,
-    // the operation ends when that part completes, because its memory is in use.
+    // Call when the device refused the request at `place` and those after it; they end with `why`. If the device has
+    // accepted a part of an operation, the operation ends when that part completes, because the operation's memory is
+    // in use until then.
     template <typename F>
     void refused(std::uint32_t place, ibv_wc_status why, F&& ended) noexcept {
         Posted* const begun = place == tail_ || at(place - 1).last ? nullptr : at(place - 1).posted;

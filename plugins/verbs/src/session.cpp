@@ -282,6 +282,7 @@ void Session::drain(Errc why) noexcept {
     end_why_ = why;
     stage_ = Stage::draining;
     peer_ = nullptr;
+    port_->transport().bindings().stop(bound_);
     fail_queue_pair(*id_->qp);
     failed_at_ = port_->arrivals().times_emptied();
     (void)rdma().disconnect(id_.get());

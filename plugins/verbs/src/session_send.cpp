@@ -17,8 +17,8 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::uint32_t batch_max = 32;
-// Puts, gets and atomics in the send queue at a time: enough to keep the link busy, few enough not to delay messages
-// much.
+// The maximum number of puts, gets and atomics in the send queue: enough to keep the link busy, few enough not to delay
+// messages much.
 constexpr std::uint32_t rma_out_max = 16;
 
 using HeaderBytes = std::array<std::byte, message_header_bytes>;
@@ -33,8 +33,8 @@ ibv_sge piece_of(const HeaderBytes& bytes) noexcept {
     return {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0};
 }
 
-// Why a device refused to take a request. On iWARP it does so when the stream has broken; others take the request and
-// flush it.
+// Why a device refused to take a request. On iWARP, a device refuses requests when the stream has broken; other devices
+// take the request and flush it.
 ibv_wc_status refusal_of(const Device& device) noexcept {
     return device.traits().iwarp ? IBV_WC_RETRY_EXC_ERR : IBV_WC_GENERAL_ERR;
 }
@@ -104,8 +104,9 @@ void Session::transmit() noexcept {
     while (stage_ == Stage::open && !peer_->ending() && send_rma()) continue;
 }
 
-// Binds the windows of leases for this peer: before further messages are sent, because they may have the keys. The
-// device executes the requests in their order. False: some windows have to wait for room, or the session ends.
+// Binds the windows of leases for this peer. Call it before further messages are sent, because the messages may have
+// the keys of the leases; the device executes requests in the order of posting. False: some windows have to wait for
+// room, or the session ends.
 bool Session::send_binds() noexcept {
     while (peer_->to_bind.any()) {
         if (sent_.room() == 0) return false;

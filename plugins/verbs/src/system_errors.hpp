@@ -17,8 +17,9 @@ inline constexpr std::uint32_t inline_bytes_min = 16;
 [[nodiscard]] Error registration_error(int os_errno);
 // The error of making a memory window: too_large, because the device has no more of them.
 [[nodiscard]] Error window_error(int os_errno);
-// The error of making an id of the connection manager or a queue pair: out_of_memory, with that limit; permission;
-// overloaded: the device or the process has no more of them; unsupported: the device does not have them; io.
+// The error of making an id of the connection manager or a queue pair: out_of_memory, with the limit of locked memory;
+// permission; overloaded: the device or the process has no more of them; unsupported: the device does not have them;
+// io.
 [[nodiscard]] Error connection_error(int os_errno);
 
 }  // namespace cinnabar::verbs

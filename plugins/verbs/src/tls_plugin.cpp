@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second scheme of the plugin: sealed messages over verbs. The device moves bytes in the clear, so nothing is left
-// to it but messages; decision 0117.
+// The second scheme of the plugin: sealed messages over verbs. The device would move the bytes of puts and gets in the
+// clear, so this scheme uses the device for messages only; decision 0117.
 #include <cinnabar/plugins/verbs.hpp>
 #include <cinnabar/tls/guards_of.hpp>
 #include <cinnabar/tls/sealed.hpp>

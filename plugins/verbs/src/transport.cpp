@@ -17,7 +17,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Segments per registration. Each group of adjacent segments is one registration of the device.
+// The maximum number of segments per registration. Each group of adjacent segments is one registration of the device.
 constexpr std::size_t pieces_max = 4096;
 constexpr std::size_t message_bytes_limit = 1024 * 1024;
 constexpr std::uint32_t rma_inflight_worth = 16;

@@ -49,7 +49,7 @@ class VerbsTransport final : public na::SessionTransport {
     [[nodiscard]] Bindings& bindings() noexcept { return bindings_; }
     // Ends a lease that was revoked while it was being bound, and reports its fence to that port.
     void end_revocation(na::Lease& lease, VerbsPort& port) noexcept;
-    // The most slots that a port's receive queue holds.
+    // The maximum number of slots in a port's receive queue.
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
   private:

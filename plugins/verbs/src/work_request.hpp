@@ -30,15 +30,15 @@ struct DeviceTraits {
     std::uint32_t connections_max = ~std::uint32_t{0};
 };
 
-// siw, a software driver, copies the only piece of a message of at most so many bytes into the packet. If the piece
-// lies on two pages, it copies wrong bytes (siw_try_1seg of Linux, at least up to 6.12). So a read of such a piece is
-// made as two reads, and a write carries its bytes inline.
+// The maximum length of the messages that siw, a software driver, copies into the packet if they have only one piece.
+// If the piece lies on two pages, siw copies wrong bytes (siw_try_1seg of Linux, at least up to 6.12). So a read of
+// such a piece is made as two reads, and a write carries its bytes inline.
 inline constexpr std::uint32_t short_message_bytes_max = 32;
 
-// The most pieces of local memory of one operation.
+// The maximum number of pieces of local memory in one operation.
 inline constexpr std::uint32_t op_pieces_max = 16;
-// The most work requests of one operation: a read for each piece, or a write with its notification and the read after
-// it. Devices that garble short messages take half as many pieces, since a piece may need two reads.
+// The maximum number of work requests of one operation: a read for each piece, or a write with its notification and the
+// read after it. Devices that garble short messages take half as many pieces, since a piece may need two reads.
 inline constexpr std::uint32_t op_requests_max = op_pieces_max;
 static_assert(op_requests_max >= 3);
 

@@ -100,6 +100,19 @@ TEST_F(BindingsTest, ALeaseThatIsRevokedMeanwhileEndsWithItsLastRequest) {
     EXPECT_TRUE(bound_.empty());
 }
 
+// The peer may be freed before the session that drains.
+TEST_F(BindingsTest, ADrainingSessionBindsNoMoreAndForgetsItsPeer) {
+    give_windows(other_, 3);
+    LeasesToBind peer;
+    bindings_.add(other_, peer);
+    bindings_.take(peer, bound_, 2, requests_);
+    ASSERT_EQ(requests_.count, 2u);
+    bindings_.stop(bound_);
+    EXPECT_FALSE(peer.any());
+    EXPECT_EQ(other_.waits_at, nullptr);
+    bindings_.release(bound_);
+}
+
 TEST_F(BindingsTest, TheEndOfTheSessionFreesItsWindows) {
     give_windows(other_, 2);
     bindings_.add(lent_, peer_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How exactly a file system holds the permissions and times that files are given. vfat cuts times to even seconds, has
-// none before 1980, and ignores most permissions; others count whole seconds. Attributes that differ by less than the
-// file system holds are the same there. Any thread.
+// How exactly a file system stores the permissions and the modification time that a file is given. vfat rounds times
+// down to even seconds, has no times before 1980, and ignores most permission bits; some file systems store whole
+// seconds. Attributes are the same on a file system if it stores the same values for them. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -23,7 +23,7 @@ struct AttributePrecision {
     // Whether a file system of this precision holds the same permissions, or also the same time, for both.
     [[nodiscard]] CINNABAR_API bool same_mode(const Attributes& a, const Attributes& b) const noexcept;
     [[nodiscard]] CINNABAR_API bool same_mode_and_time(const Attributes& a, const Attributes& b) const noexcept;
-    // False for what no file system does, so a peer that says it is not believed.
+    // False for values that no file system has, so a peer that sends them is not believed.
     [[nodiscard]] constexpr bool is_possible() const noexcept {
         return time_step_ns > 0 && time_step_ns <= time_step_ns_max && mode_bits <= 0777;
     }

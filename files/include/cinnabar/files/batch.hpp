@@ -25,8 +25,8 @@ struct NewEntry {
     bool replace = false;  // for links: as Existing::replace
 };
 
-// The most entries that one call makes or removes, and the most bytes of their names, targets and extended attributes
-// together.
+// The maximum number of entries that one call makes or removes, and the maximum total size of their names, targets and
+// extended attributes.
 inline constexpr std::size_t batch_entries_max = 64;
 inline constexpr std::size_t batch_text_bytes_max = 64u << 10;
 

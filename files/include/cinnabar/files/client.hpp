@@ -3,7 +3,8 @@
 // windows of a file at once. Its buffers take at most 64 MiB, whatever window size the server announces.
 //
 // Threads: a client belongs to the loop of its node. Run its tasks there (NodeRef::spawn), or use a node without a
-// progress thread, which sync_wait drives. A coroutine of another library that awaits them is resumed on the loop.
+// progress thread, which sync_wait drives. A coroutine of another library that awaits these tasks is resumed on the
+// loop.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -35,11 +36,11 @@ struct Moved {
     // Bytes that were not sent, because an interrupted attempt or the older version being replaced already had them.
     std::uint64_t had_bytes = 0;
     std::uint64_t sent_bytes = 0;  // bytes that were sent: neither had_bytes nor holes
-    // XXH3 of the file, if one was computed. The server computed it if a save did not read the beginning of its source
-    // again.
+    // The XXH3 of the file; empty: not computed. If a save did not read the beginning of its source again, the server
+    // has computed the checksum.
     std::optional<std::uint64_t> checksum;
-    // How many connections moved the session's windows when the file ended. Further ones are added to a session over
-    // tcp and tcps whose rate is not limited, as long as measuring shows that they help.
+    // How many connections moved the session's windows when the file ended. A session begins with one connection. Over
+    // tcp and tcps, if the session's rate is not limited, more are added as long as measurements show that they help.
     std::uint32_t connections = 1;
 };
 
@@ -50,13 +51,13 @@ struct Seen {
 };
 
 // How a file is saved. `push`: the client writes into buffers that the server grants; otherwise the server reads the
-// client's memory. `checked`: both sides compute a checksum, which the server compares.
+// client's memory. `checked`: both sides compute a checksum, and the server compares the two.
 struct SaveMode {
     Existing existing = Existing::keep;
     bool push = false;
     bool checked = true;
     // Apply all attributes of the source: mode, modification time, and the extended ones that `extended` names.
-    // Otherwise only its mode, less the server's umask.
+    // Otherwise apply only the mode, less the server's umask.
     bool exact = false;
     ExtendedKinds extended{};
     // Set when repeating a save whose answer may have been lost: if a file with this name and content already exists,
@@ -77,8 +78,8 @@ struct FetchMode {
     bool exact = false;     // as in SaveMode
     ExtendedKinds extended{};
     bool whole = false;  // as in SaveMode; the older version is the file in the destination folder
-    // The size that the server listed. If the server then offers a larger file, nothing is fetched. Empty: any size for
-    // which there is room.
+    // The size that the server listed. If the server then offers a larger file, nothing is fetched. Empty: a file of
+    // any size is fetched, if there is room for it.
     std::optional<std::uint64_t> listed_bytes{};
     Sync sync = Sync::batch;  // when this side syncs
 };
@@ -133,8 +134,8 @@ class CINNABAR_API Client {
     // neither side has a key and Keyless::refused was given. unsupported, protocol, no_such_rpc: the server has no save
     // service of this version. Also the errors of calls.
     [[nodiscard]] hl::Task<Result<void>> open();
-    // Ends the session. Of each unfinished file, the server keeps the part from which a later save can continue, if
-    // there is one. Required after open(), even if open() has failed.
+    // Ends the session. If a part of an unfinished file can be used by a later save, the server keeps that part.
+    // Required after open(), even if open() has failed.
     [[nodiscard]] hl::Task<void> close();
 
     // Saves a file under a name. Continues where an interrupted save of the same file stopped, as fetch() does. Errors:
@@ -166,8 +167,9 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<std::vector<Result<Moved>>> fetch_small(const std::vector<ListedFile>& files,
                                                                    const Root& into, FetchMode mode = {});
 
-    // As the functions of Root, on the server's root. make_folder() also succeeds if the folder exists, and may make it
-    // writable for its owner: call finish_folder() afterwards, which sets the final mode.
+    // Each does on the server's root what the function of Root with the same name does. make_folder() also succeeds if
+    // the folder exists, and may make it writable for its owner: call finish_folder() afterwards, which sets the final
+    // mode.
     [[nodiscard]] hl::Task<Result<void>> make_folder(const std::string& name);
     [[nodiscard]] hl::Task<Result<void>> finish_folder(const std::string& name, const Attributes& attributes);
     [[nodiscard]] hl::Task<Result<void>> make_link(const std::string& name, const std::string& target,
@@ -185,15 +187,15 @@ class CINNABAR_API Client {
                                                  std::optional<std::string_view> no_links_below = {},
                                                  ListingBudget* budget = nullptr);
 
-    // Returns whether the server's file has the same content as `source`. Compares sizes and checksums, for which both
-    // sides read the whole file. Errors: those of fetch() and of SourceFile.
+    // Returns whether the server's file has the same content as `source`. Compares the sizes and the checksums; both
+    // sides read the whole file to compute its checksum. Errors: those of fetch() and of SourceFile.
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource source, const std::string& name);
     // Returns whether the server's file was saved with the content of `source` and was not modified since. Compares the
     // size and the checksum that the server stored with its file, so only `source` is read. False also if the server
     // has stored no checksum. Errors: those of look() and of SourceFile.
     [[nodiscard]] hl::Task<Result<bool>> was_saved_from(OpenSource source, const std::string& name);
-    // Makes the server read a file from disk again and returns its checksum together with the one stored when it was
-    // saved. Errors: those of fetch().
+    // Makes the server read a file from disk again. Returns the checksum of what was read, and the checksum that was
+    // stored when the file was saved. Errors: those of fetch().
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
     // As Root::look(), on the server's root. protocol: the server's answer is invalid.
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended = {});

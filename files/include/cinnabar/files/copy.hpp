@@ -2,7 +2,7 @@
 // Copies a file from one server to another. The data goes straight from server to server; the caller only directs the
 // copy. Each server checks the caller by its own session. The source server must allow the fetch. The destination
 // server must allow the save, and must allow the client to name a server to connect to. Only a client that has proven a
-// key or its identity, or that runs as the server's user (shm), may name one. Folders and links are made with the
+// key or its identity, or that runs as the server's user (shm), may name a server. Folders and links are made with the
 // functions of Client, as for save and fetch.
 #pragma once
 

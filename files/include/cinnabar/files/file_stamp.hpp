@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Identifies a state of a file on this host. Two equal stamps are of the same file, which was not changed between them,
-// provided that the file system dates each change (SourceFile::tells_changes()).
+// Identifies a state of a file on this host. If two stamps are equal, they are of the same file, and the file was not
+// changed between them, provided that the file system dates each change (SourceFile::tells_changes()).
 #pragma once
 
 #include <cstdint>

@@ -23,11 +23,12 @@ inline constexpr std::string_view staging_folder = ".cinnabar-staging";
 // real machines are not always UTF-8.
 //   permission        the name leaves the root (`..`, a leading '/') or enters the staging folder
 //   invalid_argument  the name is empty, has an empty or a `.` component, or contains a zero byte
-//   too_large         the name is over name_bytes_max, or a component over component_bytes_max
+//   too_large         the name is over name_bytes_max bytes long, or a component over component_bytes_max
 [[nodiscard]] CINNABAR_API Result<void> check_name(std::string_view name);
 
-// Whether `leaf`, the last component of a name, is the name of an unfinished file of a fetch, or of its journal:
-// ".cinnabar-0123456789abcdef.part", or ".journal". Nobody but fetches may touch such files.
+// Whether `leaf`, the last component of a name, is the name of a file that a fetch has not finished
+// (".cinnabar-0123456789abcdef.part"), or of such a file's journal (".cinnabar-0123456789abcdef.journal"). Only fetches
+// may touch such files.
 [[nodiscard]] CINNABAR_API bool is_unfinished_name(std::string_view leaf) noexcept;
 
 // The last component of the path; empty if the path ends in '/'.

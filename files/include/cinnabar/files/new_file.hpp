@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A new file that is still in a staging folder under a temporary name. commit() syncs it and renames it into place
-// atomically. If it is destroyed before that, the temporary file is removed and nothing else has changed. park() keeps
-// the part that is already on disk, so that a later file of the same name can continue from it. Made by Root::create.
-// One thread at a time.
+// atomically. If this object is destroyed before commit(), the temporary file is removed and nothing else has changed.
+// park() keeps the part that is already on disk, so that a later file of the same name can continue from it. Made by
+// Root::create. One thread at a time.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -54,38 +54,38 @@ class CINNABAR_API NewFile {
     // Makes commit() store the checksum with the file, if the file system supports extended attributes.
     void keep_checksum(std::uint64_t checksum) noexcept { checksum_ = checksum; }
 
-    // Writes at an offset; any size. Writing in order is fastest, because write-back is started for everything before
-    // the end of a write. A resumable file must be written block by block, in order. Errors: those of file_error(),
-    // such as no_space and io.
+    // Writes any number of bytes at an offset. Writing in order is fastest, because write-back is started for
+    // everything before the end of a write. A resumable file must be written block by block, in order. Errors: those of
+    // file_error(), such as no_space and io.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
     // Skips a range of zeros of a sparse file; otherwise as write().
     [[nodiscard]] Result<void> leave_out(std::uint64_t offset, std::uint64_t bytes);
 
     // --- resumable files
 
-    // The number of bytes, from the beginning, that remain from an earlier attempt. Each block of them counts as
-    // written once its checksum was compared: by find_block() or verify_block(), or by the caller with the result of
-    // read_block(). A block that differs must be written again.
+    // The number of bytes, from the beginning of the file, that remain from an earlier attempt. A block of these bytes
+    // counts as written once its checksum was compared: by find_block() or verify_block(), or by the caller with the
+    // result of read_block(). A block that differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
-    // The state in which the staged file was found, if resumed_bytes() is not 0. If park() left the file in this same
-    // state, the bytes that the caller knew to be written at that time may still be counted as written.
+    // The state in which the staged file was found, if resumed_bytes() is not 0. If park() left the file in the same
+    // state, the bytes that the caller knew to be written when it called park() may still be counted as written.
     [[nodiscard]] const FileStamp& found() const noexcept { return found_; }
     // Reads a block that remains from an earlier attempt into `to` and returns its checksum. Empty: the block is
     // damaged or missing.
     [[nodiscard]] std::optional<std::uint64_t> read_block(std::uint64_t offset, Bytes to) const;
-    // Reads a block into `to` and returns whether it has this checksum. If the journal records another checksum for the
-    // block, this block and all later ones are discarded: they belong to a different file.
+    // Reads a block into `to` and returns whether the block has this checksum. If the journal records another checksum
+    // for the block, this block and all later ones are discarded: they belong to a different file.
     [[nodiscard]] Result<bool> find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum);
-    // As find_block(), but reads the block, of `bytes`, in pieces into `scratch`, so `scratch` may be smaller than it.
-    // If the block has this checksum, adds its content to `sum`.
+    // As find_block(), but reads the block, of `bytes` bytes, piece by piece into `scratch`, which may be smaller than
+    // the block. If the block has this checksum, adds its content to `sum`.
     [[nodiscard]] Result<bool> verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum,
                                             Bytes scratch, ArrivingSum& sum);
     // Returns the journal if it is time for a checkpoint, otherwise null. Any thread may run the checkpoint, also while
-    // others write the file.
+    // another thread writes the file.
     [[nodiscard]] std::shared_ptr<Journal> due_journal();
-    // Keeps the part that is on disk as remains; then this object is empty. Discards the file if no block is on disk.
-    // If a later change of the staged file could be detected, calls `left` with the file's state before anybody else
-    // can use the file.
+    // Keeps the part that is on disk as remains. Afterwards this object is empty. Discards the file if no block is on
+    // disk. If a later change of the staged file could be detected, calls `left` with the file's state before anybody
+    // else can use the file.
     using Left = std::function<void(const FileStamp& state)>;
     void park(const Left& left = {}) noexcept;
 
@@ -95,8 +95,8 @@ class CINNABAR_API NewFile {
     //   invalid_argument  a directory, or something else that is not a file, has that name
     //   not_found         the directory was moved, removed or replaced
     //   no_space, io      a sync failed; the file is under its name only if the sync of the directory failed
-    // `before_naming` is called with a read descriptor of the synced file; if it returns an error, commit() fails with
-    // it.
+    // `before_naming` is called with a read descriptor of the synced file; if `before_naming` returns an error,
+    // commit() fails with that error.
     using BeforeNaming = std::function<Result<void>(int fd)>;
     [[nodiscard]] Result<void> commit(const BeforeNaming& before_naming = {}, Sync sync = Sync::each);
     // The steps of commit(), for several files at once: settle() syncs a file, appear() renames it into place, and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remains: the part of a file that an interrupted save or fetch left, that is, its first blocks, verified on arrival
-// and synced. The same save continues from them (docs/save-service.md, "Resume").
+// Remains: the part of a file that an interrupted save or fetch left: the first blocks of the file, verified on arrival
+// and synced. If the same save or fetch is repeated, it continues from the remains (docs/save-service.md, "Resume").
 #pragma once
 
 #include <chrono>

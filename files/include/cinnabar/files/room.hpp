@@ -22,9 +22,9 @@ struct KeptFree {
 // The size of the disk that `path` is on; the largest value if the size is unknown.
 [[nodiscard]] CINNABAR_API std::uint64_t disk_bytes(const std::string& path) noexcept;
 
-// Checks that the disk of `fd` has room for `bytes` in `files` new files besides what is to be kept free. no_space:
-// there is not enough room; `name` is the error's subject. ok if the free space is unknown: a later write may still
-// fail.
+// Checks that the disk of `fd` has room for `bytes` bytes in `files` new files, in addition to the space that is to be
+// kept free. no_space: there is not enough room; `name` is the error's subject. ok if the free space is unknown: a
+// later write may still fail.
 [[nodiscard]] CINNABAR_API Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files,
                                                    const KeptFree& kept, std::string_view name);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A directory into which files are saved and from which they are fetched. The kernel resolves every path below the
-// directory (openat2), so neither `..` nor a symbolic link leads out of it, even if others change the tree at the same
-// time. Any thread.
+// directory (openat2), so neither `..` nor a symbolic link leads out of the directory, even if others change the tree
+// at the same time. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -40,7 +40,8 @@ class CINNABAR_API Root {
     // Opens the root of a read-only server: files can be fetched; functions that write fail with `permission`.
     [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);
     // Opens the destination folder of a client. Unfinished files are hidden files in this folder; they are removed when
-    // their NewFile is destroyed, unless they were parked. A killed process leaves them (remove_leftovers()).
+    // their NewFile is destroyed, unless they were parked. If the process is killed, they stay until
+    // remove_leftovers().
     [[nodiscard]] static Result<Root> open(const std::string& path);
 
     Root(Root&&) noexcept = default;
@@ -48,12 +49,12 @@ class CINNABAR_API Root {
     ~Root();
 
     // Creates a new file that commit() will rename to `name`, with the permission bits `mode` less the umask. `bytes`
-    // is its expected size: that much space must be free, and is reserved where the file system can do so; nothing else
-    // is checked against `bytes`. Without a reservation, each write checks the free space again. A resumable file
-    // continues from the remains of an earlier one with the same name, size and mode. If space is short, other remains
-    // are removed. In a folder opened by open(), a sparse file that is larger than the free space must leave a
-    // hundredth of the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory
-    // again. Errors: those of check_name(), and:
+    // is the file's expected size: that much space must be free, and is reserved where the file system can do so;
+    // nothing else is checked against `bytes`. Without a reservation, each write checks the free space again. A
+    // resumable file continues from the remains of an earlier file with the same name, size and mode. If space is
+    // short, other remains are removed. In a folder opened by open(), a sparse file that is larger than the free space
+    // must leave a hundredth of the disk free (default_kept_free()). If `sibling` is in the same directory, the
+    // directory is not opened again. Errors: those of check_name(), and:
     //   exists            the name exists, and Existing::keep was given
     //   invalid_argument  a directory, or something else that is not a file, has that name; or the file system cannot
     //                     hold the name
@@ -66,15 +67,16 @@ class CINNABAR_API Root {
                                          const NewFile* sibling = nullptr) const;
 
     // Opens a file for reading. not_found; permission; invalid_argument: not a regular file; busy: another program has
-    // a lease on it. Also the errors of check_name().
+    // a lease on the file. Also the errors of check_name().
     [[nodiscard]] Result<SourceFile> open_source(std::string_view name) const;
 
     // --- trees: names as above; the result of each step is on disk when the function returns. If `unsynced` is given,
-    // the folder that has changed, if any, is returned there instead of being synced, and the caller has to sync it.
+    // a folder that has changed is not synced but returned in `unsynced`, and the caller has to sync it.
 
     // Makes a folder that only its owner may access until finish_folder(). If the folder exists and belongs to this
-    // user, its owner gets all permissions, so that entries can be made in it until finish_folder() sets its mode;
-    // others keep theirs. exists: something else has that name. Also the errors of create().
+    // user, its owner gets all permissions, so that entries can be made in it until finish_folder() sets its mode; the
+    // permissions of other users stay. exists: something that is not a folder has that name. Also the errors of
+    // create().
     [[nodiscard]] Result<void> make_folder(std::string_view name, UniqueFd* unsynced = nullptr) const;
     // Sets the permissions, time and extended attributes of a folder. Call it when the folder is complete. not_found:
     // the folder does not exist. invalid_argument: it is not a folder. Also the errors of give_attributes().
@@ -82,18 +84,18 @@ class CINNABAR_API Root {
                                              UniqueFd* unsynced = nullptr) const;
     // Makes a symbolic link. `target` may be any path and is not followed. Of `attributes`, only the modification time
     // is used. invalid_argument: `target` is empty or contains a zero byte, or the file system has no symbolic links.
-    // too_large: it is over name_bytes_max. Also the errors of create().
+    // too_large: `target` is longer than name_bytes_max. Also the errors of create().
     [[nodiscard]] Result<void> make_link(std::string_view name, const std::string& target, const Attributes& attributes,
                                          Existing existing, UniqueFd* unsynced = nullptr) const;
     // Makes a hard link to the file `of`, which is below this root. not_found: `of` does not exist. invalid_argument:
-    // it is not a regular file, or the file system has no hard links. Also the errors of create().
+    // `of` is not a regular file, or the file system has no hard links. Also the errors of create().
     [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing,
                                               UniqueFd* unsynced = nullptr) const;
     // Returns one page of a folder's entries, in the order of the file system, without ".", ".." and unfinished files.
     // Start with `cursor` 0, then pass the cursor of the page before. Entries that are added or removed at the same
     // time may or may not appear. Empty `name`: the root itself. `no_links_below`: a folder that is `name` or contains
-    // it. Neither this folder nor a component of the path below it may be a symbolic link. not_found: the folder does
-    // not exist. invalid_argument: it is not a folder, or not within `no_links_below`. permission: also if a component
+    // it. Neither this folder nor a later component of `name` may be a symbolic link. not_found: the folder does not
+    // exist. invalid_argument: `name` is not a folder, or not within `no_links_below`. permission: also if a component
     // below `no_links_below` is a symbolic link.
     [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds,
                                        std::optional<std::string_view> no_links_below = {}) const;
@@ -101,15 +103,15 @@ class CINNABAR_API Root {
     // Returns the entry of that name, of any kind; a symbolic link is not followed. not_found. Also the errors of
     // check_name().
     [[nodiscard]] Result<Entry> look(std::string_view name, const ExtendedKinds& kinds) const;
-    // Removes a file, a link, or an empty folder. `no_links_below`: as in list(), of the folder that contains `name`.
+    // Removes a file, a link, or an empty folder. `no_links_below`: as in list(), for the folder that contains `name`.
     // not_found; permission; busy: the folder is not empty; invalid_argument: another kind of entry; io: the entry was
     // removed, but its directory could not be synced.
     [[nodiscard]] Result<void> remove(std::string_view name, std::optional<std::string_view> no_links_below = {},
                                       UniqueFd* unsynced = nullptr) const;
 
     // Removes from a folder opened by open() what killed fetches left in it: unfinished files of this user that nobody
-    // works on and that no fetch can resume, and links that had not got their final name yet. If such a link belongs to
-    // a fetch in progress, the fetch makes it again. Returns how many were removed.
+    // works on and that no fetch can resume, and links that do not have their final name yet. If such a link belongs to
+    // a fetch in progress, the fetch makes it again. Returns how many files and links were removed.
     std::uint32_t remove_leftovers() const;
 
     // --- remains of interrupted saves; only for a root opened by serve()
@@ -121,8 +123,9 @@ class CINNABAR_API Root {
     // Removes the remains beyond the limits given to serve(). Returns how many were removed.
     std::uint32_t trim_remains() const;
 
-    // How exactly the file system holds permissions and times. Makes a file for a moment, where unfinished files are;
-    // if that is not possible, and for a read-only root, the answer is that all is held exactly.
+    // How exactly the file system stores permissions and times. Finds out by making a file in the folder for unfinished
+    // files and removing it again. If no file can be made there, or the root is read-only, returns that everything is
+    // stored exactly.
     [[nodiscard]] AttributePrecision probe_precision() const;
 
     // The number of leftovers that serve() removed.

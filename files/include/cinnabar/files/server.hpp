@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of the file save service, for a program that serves it together with its own RPCs. It keeps files below
-// one root, and asks the program's policy who may save and fetch what. docs/save-service.md describes the guarantees.
+// The server of the file save service, for a program that serves it together with its own RPCs. The server keeps files
+// below one root, and asks a policy, which the program supplies, whether a client may save or fetch a file.
+// docs/save-service.md describes the guarantees.
 //
 // Lifetime: create the server before the node, and destroy the node first, which ends all handlers. The server runs on
-// the node's loop; only functions marked as such may be called from other threads.
+// the node's loop; only functions whose comments say so may be called from other threads.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -37,9 +38,9 @@ struct ServerOptions {
     std::uint32_t files_max = 4096;                                               // files in progress of all sessions
     // Access rules; null: every client may do everything. Checked before ServerHooks::may_access.
     std::shared_ptr<const AccessPolicy> policy = {};
-    // Limits for one client, however often it connects. A client is its proven identity (tcps, ofis, verbss), otherwise
-    // the user that the kernel reports (shm), otherwise its host. If the policy has a quota for the client, that
-    // applies instead.
+    // Limits for one client, over all its connections together. A client is identified by its proven identity (tcps,
+    // ofis, verbss), otherwise by the user that the kernel reports (shm), otherwise by its host. If the policy has a
+    // quota for the client, the quota applies instead of these limits.
     std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // bytes saved while the server runs
     std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // files, links and folders saved while
                                                                                  // the server runs
@@ -83,9 +84,9 @@ struct AccessRequest {
     std::uint64_t bytes = 0;  // save, follow: the size as the client announces it
     bool replace = false;     // save, link, hard_link: may replace an existing file
     // link: the target of the link as it will be stored, so a relative path starts at the folder of the link. A later
-    // request for a path through the link shows that path, not the resolved one; a policy by names must therefore
-    // refuse links, or at least links that leave the client's folder. hard_link: the name of the existing file. May be
-    // malformed, like `name`.
+    // request for a path through the link has the unresolved path as its name. So a policy that decides by names must
+    // refuse links, or at least links that lead out of the client's folder. hard_link: the name of the existing file.
+    // The target may be malformed, like `name`.
     std::string_view target;
     const na::Addr& client;
 };
@@ -104,8 +105,8 @@ struct ServerHooks {
     // the loop, so it must be short.
     std::function<Result<void>(const AccessRequest&)> may_access;
     // Runs before a file is renamed into place, for example to read and check it. A returned error is sent to the
-    // client and the file is removed. Runs on a disk thread, possibly for several files at once; it delays other work
-    // of that thread.
+    // client and the file is removed. Runs on a disk thread, possibly for several files at once; it delays the other
+    // work of its thread.
     std::function<Result<void>(const StagedFile&)> before_naming;
     // Runs after a file was saved or fetched, has failed, or was removed, and after a request was refused. Runs on the
     // loop, so it must be short.
@@ -134,8 +135,8 @@ class CINNABAR_API Server {
     // client has saved since it first had a quota. Any thread.
     void replace_policy(std::shared_ptr<const AccessPolicy> policy);
 
-    // Refuses new files from now on and waits up to `span` for those in progress. Returns false if some are still in
-    // progress. Any thread except the loop's.
+    // Refuses new files from now on and waits up to `span` for the files in progress. Returns false if some files are
+    // still in progress. Any thread except the loop's.
     [[nodiscard]] bool drain(std::chrono::duration<double> span);
 
   private:

@@ -35,14 +35,14 @@ class CINNABAR_API SourceFile {
     [[nodiscard]] bool is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
     // Whether a hole begins in the range. False if the file system cannot tell. Threads: as read().
     [[nodiscard]] bool has_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-    // The attributes when the file was opened, except that the extended attributes are read now. Errors of
+    // The attributes when the file was opened, except that the extended attributes are read now. Errors: those of
     // read_extended().
     [[nodiscard]] Result<Attributes> attributes(const ExtendedKinds& kinds) const;
 
     // The checksum stored with the file, if this service saved it.
     [[nodiscard]] StoredChecksum stored_checksum() const noexcept;
 
-    // Reads `to.size()` bytes at `offset`. bad_checksum: the file ends before that. Also the errors of file_error(),
+    // Reads `to.size()` bytes at `offset`. bad_checksum: the file ends earlier. Also the errors of file_error(),
     // such as io. Threads: any, several at once.
     [[nodiscard]] Result<void> read(std::uint64_t offset, Bytes to) const;
     // Like read(), but stops at the end of the file. Returns how much was read; 0 after an error. Threads: as read().
@@ -54,8 +54,8 @@ class CINNABAR_API SourceFile {
 
     // The state of the file when it was opened.
     [[nodiscard]] const FileStamp& stamp() const noexcept { return stamp_; }
-    // Whether every write(2) since the file was opened gives it another stamp. False also if the file was changed in
-    // the last two seconds before it was opened.
+    // Whether every write(2) since the file was opened gives the file another stamp. False also if the file was changed
+    // in the last two seconds before it was opened.
     [[nodiscard]] bool tells_changes() const noexcept;
 
   private:
