@@ -242,11 +242,39 @@ TEST_F(JoiningTest, AConnectionThatLeavesMakesRoom) {
     }
     const na::Addr late = from("10.0.0.5");
     EXPECT_EQ(join(late), Errc::overloaded);
-    logins.leave(others.front());
+    logins.leave(*logins.find(seals.token(), first).value(), others.front());
     EXPECT_EQ(logins.find(seals.token(), others.front()).code(), Errc::peer_lost);
     EXPECT_EQ(join(late), Errc::ok);
-    logins.leave(first);
+    logins.leave(*logins.find(seals.token(), first).value(), first);
     EXPECT_TRUE(logins.find(seals.token(), first).ok()) << "the first one does not leave: its session ends";
+}
+
+// Its hold call may end after the client has logged in anew, over the same connections.
+TEST_F(JoiningTest, AConnectionThatHasAnotherSessionByNowStays) {
+    const na::Addr second = from("10.0.0.5");
+    ASSERT_EQ(join(second), Errc::ok);
+    const auto before = logins.find(seals.token(), first).value();
+    logins.end(*before);
+    SetUp();
+    ASSERT_EQ(join(second), Errc::ok);
+    logins.leave(*before, second);
+    EXPECT_TRUE(logins.find(seals.token(), second).ok());
+    EXPECT_EQ(logins.find(seals.token(), first).value()->connections, 2u);
+}
+
+TEST_F(JoiningTest, TheAnswerProvesTheSessionForThatConnection) {
+    const na::Addr second = from("10.0.0.5");
+    JoinIn in = call_of(second);
+    const Proof proof = logins.join(in, second).value().proof;
+    EXPECT_TRUE(seals.accepts_joined(proof, in));
+    EXPECT_FALSE(seals.accepts_joined({}, in));
+    EXPECT_FALSE(seals.accepts_joined(in.seal.mac, in)) << "what the client itself has sent";
+    const Seals others(seals.token(), Secret(nonce));
+    EXPECT_FALSE(others.accepts_joined(proof, in)) << "another secret";
+    in.nonce = make_nonce();
+    EXPECT_FALSE(seals.accepts_joined(proof, in)) << "another connection";
+    const Seals keyless(seals.token(), std::nullopt);
+    EXPECT_TRUE(keyless.accepts_joined(keyless.prove_joined(in), in)) << "without a key there is nothing to prove";
 }
 
 TEST_F(JoiningTest, AConnectionThatNobodyHoldsLeaves) {

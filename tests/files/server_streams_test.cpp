@@ -242,7 +242,7 @@ TEST_F(LostStreamTest, AWindowThatComesAgainWaitsForTheServerToLetGo) {
 }
 
 TEST_F(LostStreamTest, AWindowThatDoesNotComeAgainEndsTheFile) {
-    options.gap_seconds_max = 1;
+    options.again_seconds_max = 1;
     begin_with_second();
     const auto file = open("a", 2 * step);
     lose_first_window(file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sessions over paths on which each connection is limited, all of them are, or none is: how many connections come up
 // by themselves, and what happens to files when one of them breaks.
+#include "session/protocol.hpp"
 #include "support/content.hpp"
 #include "support/limited_path.hpp"
 #include "support/test_key.hpp"
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -159,6 +161,37 @@ TEST_F(StreamsTest, WhereNoneCanBeAddedTheSaveGoesOn) {
         path->refuse_more();
     });
     EXPECT_EQ(save().connections, 1u);
+}
+
+// It takes the place of the server for connections that are made later, and agrees to everything.
+TEST_F(StreamsTest, AServerWithoutTheKeyGetsNoWindows) {
+    keyed = true;
+    begin(slow);
+    std::atomic<unsigned> joined = 0;
+    std::atomic<unsigned> windows = 0;
+    auto impostor = hl::Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(impostor.serve(hello_rpc, [](const hl::Request<HelloIn>&) { return HelloOut{}; }).ok());
+    ASSERT_TRUE(impostor
+                    .serve(join_rpc,
+                           [&joined](const hl::Request<JoinIn>&) {
+                               ++joined;
+                               return JoinOut{};
+                           })
+                    .ok());
+    ASSERT_TRUE(impostor
+                    .serve(window_rpc,
+                           [&windows](const hl::Request<WindowIn>&) {
+                               ++windows;
+                               return WindowOut{};
+                           })
+                    .ok());
+    const auto leading = std::jthread([&](const std::stop_token& stop) {
+        while (path->connections() < sockets && !stop.stop_requested()) (void)::poll(nullptr, 0, 1);
+        path->lead_to(impostor.endpoints().front());
+    });
+    EXPECT_EQ(save().connections, 1u);
+    EXPECT_EQ(joined.load(), 1u);
+    EXPECT_EQ(windows.load(), 0u);
 }
 
 TEST_F(StreamsTest, ASaveLosesNothingWithAConnection) {

@@ -209,7 +209,7 @@ constexpr std::array tries{Try{&try_answer<HelloIn>},  Try{&try_answer<HelloOut>
                            Try{&try_call<LendPackIn>}, Try{&try_call<TakePackIn>},   Try{&try_call<PulledIn>},
                            Try{&try_call<MakeManyIn>}, Try{&try_call<RemoveManyIn>}, Try{&try_answer<BatchOut>},
                            Try{&try_call<ClaimIn>},    Try{&try_answer<ClaimOut>},   Try{&try_answer<CommitOut>},
-                           Try{&try_call<JoinIn>}};
+                           Try{&try_call<JoinIn>},     Try{&try_answer<JoinOut>}};
 
 }  // namespace
 

@@ -38,13 +38,17 @@ void send_at_once(const UniqueFd& socket) {
 
 }  // namespace
 
+std::uint16_t LimitedPath::port_of(const std::string& server) {
+    return static_cast<std::uint16_t>(std::stoi(server.substr(server.rfind(':') + 1)));
+}
+
 void LimitedPath::event(const UniqueFd& fd) {
     constexpr std::uint64_t one = 1;
     (void)!::write(fd.get(), &one, sizeof one);
 }
 
 LimitedPath::LimitedPath(const std::string& server, double of_each, double of_all)
-    : port_(static_cast<std::uint16_t>(std::stoi(server.substr(server.rfind(':') + 1)))),
+    : port_(port_of(server)),
       of_each_(of_each),
       of_all_(of_all),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
@@ -76,7 +80,7 @@ void LimitedPath::accept_one() {
     UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (client.get() < 0 || refuses_.load()) return;
     UniqueFd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in name = loopback_at(port_);
+    const sockaddr_in name = loopback_at(port_.load());
     if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) return;
     send_at_once(client);
     send_at_once(server);

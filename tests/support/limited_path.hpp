@@ -35,6 +35,8 @@ class LimitedPath {
     void cut_last() { event(cut_); }
     // From now on, new connections are refused. Any thread.
     void refuse_more() { refuses_.store(true); }
+    // From now on, new connections lead to another server. Any thread.
+    void lead_to(const std::string& server) { port_.store(port_of(server)); }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -50,6 +52,7 @@ class LimitedPath {
         std::uint64_t bytes = 0;  // that have passed
         bool lost = false;
     };
+    [[nodiscard]] static std::uint16_t port_of(const std::string& server);
     static void event(const UniqueFd& fd);
     void run();
     void refill();
@@ -58,7 +61,7 @@ class LimitedPath {
     void drop(const Link& link) const;
     [[nodiscard]] bool may_pass(const Way& way, std::size_t direction) const;
 
-    const std::uint16_t port_;
+    std::atomic<std::uint16_t> port_;
     const double of_each_;
     const double of_all_;
     std::string endpoint_;

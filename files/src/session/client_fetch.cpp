@@ -209,7 +209,7 @@ hl::Task<Result<ReadOut>> ClientSession::Receiving::request_over_stream(ReadIn& 
     const Streams::Use stream = client.streams_.use();
     Result<ReadOut> arrived = co_await request(stream.server());
     if (arrived || stream.is_first() || failure) co_return arrived;
-    stream.failed(arrived.code());
+    stream.failed(arrived.error());
     // The server may still write into the buffer if its end of the connection could not be closed.
     if (buffer.region().quarantined()) co_return arrived;
     const Streams::Use first = client.streams_.use(true);

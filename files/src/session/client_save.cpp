@@ -447,7 +447,7 @@ hl::Task<Result<WindowOut>> ClientSession::Sending::send_over_stream(WindowIn& w
     const Streams::Use stream = client.streams_.use(window.offset < resumed_bytes);
     Result<WindowOut> sent = co_await send(stream.server());
     if (sent || stream.is_first() || failure) co_return sent;
-    stream.failed(sent.code());
+    stream.failed(sent.error());
     const Streams::Use first = client.streams_.use(true);
     window.again = true;
     co_return co_await send(first.server());
@@ -480,7 +480,7 @@ hl::Task<Result<void>> ClientSession::Sending::push_over_stream(PushIn& push) {
     const Streams::Use stream = client.streams_.use();
     Result<void> pushed = co_await send(stream.server());
     if (pushed || stream.is_first() || failure) co_return pushed;
-    stream.failed(pushed.code());
+    stream.failed(pushed.error());
     const Streams::Use first = client.streams_.use(true);
     push.again = true;
     pushed_again.insert(push.offset);

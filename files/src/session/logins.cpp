@@ -83,7 +83,7 @@ Result<LoginOut> Logins::login(const LoginIn& in, const na::Addr& source) {
 }
 
 // What is refused does not tell whether there is such a session.
-Result<void> Logins::join(const JoinIn& in, const na::Addr& source) {
+Result<JoinOut> Logins::join(const JoinIn& in, const na::Addr& source) {
     CINNABAR_TRY_VOID(check(in.challenge, in.nonce, source));
     if (connections_.contains(&source.body()))
         return Error{Errc::invalid_argument, "the connection has a session already: only a new one can join another"};
@@ -99,7 +99,7 @@ Result<void> Logins::join(const JoinIn& in, const na::Addr& source) {
     if (connections_.size() >= connections_max) return Error{Errc::overloaded, "too many sessions"};
     ++session->connections;
     add(session, source);
-    return {};
+    return JoinOut{session->seals.prove_joined(in)};
 }
 
 Result<std::shared_ptr<Session>> Logins::find(const Token& token, const na::Addr& source) const {
@@ -118,9 +118,10 @@ Result<std::shared_ptr<Session>> Logins::hold(const Token& token, const na::Addr
     return session;
 }
 
-void Logins::leave(const na::Addr& source) {
+void Logins::leave(const Session& session, const na::Addr& source) {
     const auto found = connections_.find(&source.body());
     if (found == connections_.end() || found->second.is_first()) return;
+    if (found->second.session.get() != &session) return;
     --found->second.session->connections;
     connections_.erase(found);
 }

@@ -72,7 +72,7 @@ class Logins {
     // Adds a connection to the session that has signed the call. timed_out: as login(). invalid_argument: the
     // connection has a session already. permission: the call was not made in a session of this client, or it was made
     // before. overloaded: the session has session_connections_max, or there are too many sessions.
-    [[nodiscard]] Result<void> join(const JoinIn& in, const na::Addr& source);
+    [[nodiscard]] Result<JoinOut> join(const JoinIn& in, const na::Addr& source);
     // Returns the session of a token, after login() or join(). peer_lost: the token belongs to another connection, or
     // the session has ended.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
@@ -86,8 +86,8 @@ class Logins {
             if (entry.is_first()) each(*entry.session);
         }
     }
-    // Removes a connection that has joined a session.
-    void leave(const na::Addr& source);
+    // Removes a connection that has joined `session`. Does nothing if it is of another one by now.
+    void leave(const Session& session, const na::Addr& source);
     // Removes all connections of a session.
     void end(const Session& session);
 

@@ -16,8 +16,9 @@ Streams::Use Streams::use(bool only_first) noexcept {
     return {*this, *least};
 }
 
-void Streams::Use::failed(Errc why) const noexcept {
-    const bool by_connection = why == Errc::peer_lost || why == Errc::unreachable || why == Errc::timed_out;
+void Streams::Use::failed(const Error& why) const {
+    const Errc code = from_remote(why).code;
+    const bool by_connection = code == Errc::peer_lost || code == Errc::unreachable || code == Errc::timed_out;
     if (by_connection) streams_.lose(stream_);
 }
 
@@ -47,7 +48,7 @@ void ClientSession::MoreStreams::window_moved(ClientSession& client, std::uint64
     StreamCount& count = client.streams_.count();
     if (!count.measures() || !may_add(client) || !count.moved(bytes, StreamCount::Clock::now())) return;
     if (!count.measures()) return client.streams_.keep_wanted();
-    if (client.scope_.spawn(add_all(client)) != Errc::ok) count.settle(client.streams_.usable());
+    if (client.scope_.spawn(add_all(client), client.executor_) != Errc::ok) count.settle(client.streams_.usable());
 }
 
 hl::Task<void> ClientSession::MoreStreams::add_all(ClientSession& client) {
@@ -71,11 +72,14 @@ hl::Task<Result<void>> ClientSession::MoreStreams::add(ClientSession& client) {
     client.seals_.stamp(join);
     auto joined = co_await client.node_.call(join_rpc, server, join, session_deadline);
     if (!joined) co_return from_remote(std::move(joined).error());
+    if (!client.seals_.accepts_joined(joined->proof, join))
+        co_return Error{Errc::permission, "the server of a further connection is not that of the session"};
     HoldIn held;
     held.provider = client.provider_.value();
     client.seals_.stamp(held);
     Stream& stream = client.streams_.add(server);
-    if (const Errc spawned = client.scope_.spawn(hold(client, stream, held)); spawned != Errc::ok) {
+    const Errc spawned = client.scope_.spawn(hold(client, stream, held), client.executor_);
+    if (spawned != Errc::ok) {
         stream.usable = false;
         co_return spawned;
     }

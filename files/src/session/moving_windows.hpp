@@ -24,7 +24,7 @@ class MovingWindows {
     [[nodiscard]] bool contains(std::uint64_t offset) const { return offsets_.contains(offset); }
 
   private:
-    std::multiset<std::uint64_t> offsets_;  // a client may send one twice, which its file then fails by
+    std::multiset<std::uint64_t> offsets_;  // a client may send one twice; the second is refused
 };
 
 }  // namespace cinnabar::files

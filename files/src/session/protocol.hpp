@@ -61,7 +61,7 @@ inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
 
 // The first field of every call of a session, from either side.
 struct Seal {
-    Token token;               // of the session; valid only on the connection on which it was issued
+    Token token;               // of the session; valid only on its connections
     std::uint64_t number = 0;  // number of this call among those of its sender; each is valid once
     Proof mac{};               // MAC with the session's secret over the call (signed_calls.hpp); zeros without a key
 };
@@ -78,16 +78,20 @@ inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 // --- more connections of a session
 
 // If one connection does not fill the network path, windows of the session's files go over several connections. Over
-// each further connection, the client makes a hello call, and then a join call in place of a login. From then on,
-// window, read and push calls of the session may come over this connection; their seals are those of the session. A
-// hold call stays open over each further connection, too; when that call ends, only its connection leaves the session.
+// each further connection, the client makes a hello call, and then a join call in place of a login. The answer to join
+// proves that the server at the other end is the session's. From then on, calls of the session may come over this
+// connection; only window, read and push calls gain from that. Their seals are those of the session. A hold call stays
+// open over each further connection, too; when that call ends, only its connection leaves the session.
 inline constexpr unsigned session_connections_max = 8;  // with the first one
 struct JoinIn {
     Seal seal;            // of the session
     Nonce nonce{};        // the client's, as in its hello over the new connection
     Challenge challenge;  // from the answer to that hello
 };
-inline constexpr hl::Rpc<void(JoinIn)> join_rpc{"cinnabar.save.join"};
+struct JoinOut {
+    Proof proof{};  // MAC with the session's secret over the token and the fields of JoinIn; zeros without a key
+};
+inline constexpr hl::Rpc<JoinOut(JoinIn)> join_rpc{"cinnabar.save.join"};
 
 // The largest file size that the operating system supports (off_t). A receiver refuses a file that is announced to be
 // larger.

@@ -32,28 +32,29 @@ Resumable resumable(const ServerOptions& options, const OpenIn& in) {
     return {resumes ? static_cast<std::uint32_t>(options.window_bytes) : 0, in.sparse, options.journal_interval};
 }
 
-// Ends files whose windows wait for a missing earlier one. Otherwise they would wait as long as the session lasts.
-void end_files_with_gaps(Session& session, unsigned seconds_max) {
-    const Error why{Errc::timed_out, "a window of the file did not come"};
-    const auto look = [&](auto& under_way, auto& file) {
-        under_way.gaps = under_way.paced == 0 && file.has_gap() ? under_way.gaps + 1 : 0;
-        if (under_way.gaps > seconds_max) file.close(why);
-    };
-    for (auto& [number, saving] : session.savings) look(*saving, *saving->upload);
-    for (auto& [number, giving] : session.givings) look(*giving, *giving->download);
+// Whether windows of the file have waited too long for a missing earlier one. Call once a second.
+template <typename Moved, typename File>
+bool waits_too_long(Moved& under_way, const File& file, unsigned seconds_max) {
+    under_way.gaps = under_way.paced == 0 && file.has_gap() ? under_way.gaps + 1 : 0;
+    return under_way.gaps > seconds_max;
 }
 
 // Whether the connection is the one over which the session was opened. Windows that are moved over other connections
 // may come again (WindowIn::again).
 bool is_first(const Session& session, const na::Addr& source) { return session.source == source; }
 
-// Waits until no task moves the window any more over the connection that was lost.
+// Waits until no task moves the window any more over the connection that was lost. timed_out: one still does when the
+// client no longer waits.
 template <typename File>
-hl::Task<Errc> let_go(const File& file, std::uint64_t offset, hl::NodeRef node) {
+hl::Task<Result<void>> let_go(const File& file, std::uint64_t offset, hl::NodeRef node) {
     constexpr Microseconds interval = std::chrono::milliseconds(5);
-    Errc slept = Errc::ok;
-    while (slept == Errc::ok && file.moves(offset)) slept = co_await node.sleep_for(interval);
-    co_return slept;
+    const auto until = std::chrono::steady_clock::now() + window_deadline;
+    while (file.moves(offset)) {
+        if (std::chrono::steady_clock::now() >= until)
+            co_return to_remote(Error{Errc::timed_out, "the window is still moved over another connection"});
+        if (const Errc slept = co_await node.sleep_for(interval); slept != Errc::ok) co_return slept;
+    }
+    co_return Result<void>();
 }
 
 // Charges the client's rate for bytes of a window that the receiver seemed to have, but that were moved after all.
@@ -212,14 +213,15 @@ hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
     if (!session) co_return to_remote(session.error());
     const bool first = is_first(**session, request.source());
     if (first) (*session)->provider = request->provider;
-    // Sleeps until the client cancels the call, the connection is lost, or the node shuts down.
-    constexpr Microseconds long_time = std::chrono::hours(24);
+    // Sleeps until the client cancels the call, the connection is lost, or the node shuts down; over a further
+    // connection also until the session has ended.
+    const Microseconds round = first ? Microseconds(std::chrono::hours(24)) : Microseconds(std::chrono::seconds(5));
     Errc slept = Errc::ok;
-    while (slept == Errc::ok) slept = co_await request.node().sleep_for(long_time);
+    while (slept == Errc::ok && !(*session)->ended) slept = co_await request.node().sleep_for(round);
     if (first) {
         end_session(**session);
     } else {
-        logins_.leave(request.source());
+        logins_.leave(**session, request.source());
     }
     co_return Errc::shutting_down;
 }
@@ -237,6 +239,20 @@ void Service::end_session(Session& session) {
     logins_.end(session);
 }
 
+// Otherwise they would wait as long as the session lasts.
+void Service::end_files_with_gaps(Session& session) {
+    const Error why{Errc::timed_out, "a window of the file did not come"};
+    std::vector<std::uint64_t> late;
+    for (auto& [number, saving] : session.savings) {
+        const bool lost = saving->upload->count_lost_second() > options_.again_seconds_max;
+        if (waits_too_long(*saving, *saving->upload, options_.gap_seconds_max) || lost) late.push_back(number);
+    }
+    for (const auto number : late) give_up(session, number, why);
+    for (auto& [number, giving] : session.givings) {
+        if (waits_too_long(*giving, *giving->download, options_.gap_seconds_max)) giving->download->close(why);
+    }
+}
+
 void Service::end_late_sessions() {
     for (const auto& session : logins_.expire()) end_session(*session);
 }
@@ -246,7 +262,7 @@ hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
     constexpr unsigned trim_every = 60;
     for (unsigned rounds = 1; co_await node.sleep_for(interval) == Errc::ok; ++rounds) {
         end_late_sessions();
-        logins_.for_each([this](Session& session) { end_files_with_gaps(session, options_.gap_seconds_max); });
+        logins_.for_each([this](Session& session) { end_files_with_gaps(session); });
         if (rounds % trim_every == 0) disk_.start([this] { (void)root_.trim_remains(); });
     }
 }
@@ -348,8 +364,8 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
     const auto saving = found->second;
     const bool may_come_again = !is_first(**session, request.source());
     if (request->again) {
-        const Errc waited = co_await let_go(*saving->upload, request->offset, request.node());
-        if (waited != Errc::ok) co_return waited;
+        Result<void> waited = co_await let_go(*saving->upload, request->offset, request.node());
+        if (!waited) co_return std::move(waited).error();
     }
     Result<WindowOut> outcome = WindowOut{};
     const auto& name = saving->claim.name();
@@ -363,7 +379,9 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
     } else {
         const std::uint64_t bytes = request->window.size();
         const bool had = request->offset < saving->upload->resumed_bytes();
-        Result<void> paced = co_await keep_rate(*session, had ? 0 : bytes, request.node(), saving->paced);
+        Result<void> paced;
+        if (!request->again || !saving->upload->came_before(request->offset))
+            paced = co_await keep_rate(*session, had ? 0 : bytes, request.node(), saving->paced);
         if (!paced && may_come_again) co_return to_remote(paced.error());
         if (!paced) outcome = std::move(paced).error();
         if (paced) outcome = co_await saving->upload->receive(*request, may_come_again);
@@ -385,8 +403,8 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
     const auto saving = found->second;
     const bool may_come_again = !is_first(**session, request.source());
     if (request->again) {
-        const Errc waited = co_await let_go(*saving->upload, request->offset, request.node());
-        if (waited != Errc::ok) co_return waited;
+        Result<void> waited = co_await let_go(*saving->upload, request->offset, request.node());
+        if (!waited) co_return std::move(waited).error();
     }
     const Upload::Ask ask = [&request, &session](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
         FillIn fill;
@@ -397,7 +415,9 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
         (*session)->seals.stamp(fill);
         co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options(**session));
     };
-    Result<void> outcome = co_await keep_rate(*session, options_.window_bytes, request.node(), saving->paced);
+    Result<void> outcome;
+    if (!request->again || !saving->upload->came_before(request->offset))
+        outcome = co_await keep_rate(*session, options_.window_bytes, request.node(), saving->paced);
     if (!outcome && may_come_again) co_return to_remote(outcome.error());
     if (outcome)
         outcome = co_await saving->upload->grant(*request, request.node(), request.source(), ask, may_come_again);
@@ -471,8 +491,8 @@ hl::Task<Result<ReadOut>> Service::read(hl::Request<ReadIn> request) {
     const auto giving = found->second;
     const std::uint64_t bytes = request->window.size();
     if (request->again) {
-        const Errc waited = co_await let_go(*giving->download, request->offset, request.node());
-        if (waited != Errc::ok) co_return waited;
+        Result<void> waited = co_await let_go(*giving->download, request->offset, request.node());
+        if (!waited) co_return std::move(waited).error();
     }
     Result<void> paced = co_await keep_rate(*session, request->offered ? 0 : bytes, request.node(), giving->paced);
     if (!paced) co_return to_remote(paced.error());

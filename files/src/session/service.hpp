@@ -211,6 +211,8 @@ class Service {
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);
+    // Ends files whose windows wait for a missing earlier one, or to be sent again. Call once a second.
+    void end_files_with_gaps(Session& session);
     void end_late_sessions();
     // Every second, ends sessions that were not held in time and files with gaps; every minute, trims the remains.
     [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);

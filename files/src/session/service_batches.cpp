@@ -103,8 +103,8 @@ hl::Task<Result<ClaimOut>> Service::Batches::claim(Service& service, hl::Request
     co_return to_remote(outcome.error());
 }
 
-Result<void> Service::Batches::join(Service& service, const hl::Request<JoinIn>& request) {
-    Result<void> joined = service.logins_.join(*request, request.source());
+Result<JoinOut> Service::Batches::join(Service& service, const hl::Request<JoinIn>& request) {
+    Result<JoinOut> joined = service.logins_.join(*request, request.source());
     if (!joined) return service.failed(ServerEvent::Kind::refused, request.source(), {}, joined.error());
     return joined;
 }

@@ -13,7 +13,7 @@ struct Service::Batches {
     [[nodiscard]] static hl::Task<Result<BatchOut>> remove(Service& service, hl::Request<RemoveManyIn> request);
     [[nodiscard]] static hl::Task<Result<void>> lend_pack(Service& service, hl::Request<LendPackIn> request);
     [[nodiscard]] static hl::Task<Result<ClaimOut>> claim(Service& service, hl::Request<ClaimIn> request);
-    [[nodiscard]] static Result<void> join(Service& service, const hl::Request<JoinIn>& request);
+    [[nodiscard]] static Result<JoinOut> join(Service& service, const hl::Request<JoinIn>& request);
 };
 
 }  // namespace cinnabar::files

@@ -26,6 +26,12 @@ void add(MacText& text, const ExtendedKinds& kinds) { text.add(kinds.user ? 1 : 
 
 void add(MacText& text, const LinkLimit& links) { text.add(links.limited ? 1 : 0).add_text(links.below); }
 
+// What identifies the connection that joins.
+void add_connection(MacText& text, const JoinIn& in) {
+    const Challenge& challenge = in.challenge;
+    text.add(in.nonce).add(challenge.nonce).add(challenge.issued_us).add(challenge.tag);
+}
+
 }  // namespace
 
 bool SeenNumbers::take(std::uint64_t number) noexcept {
@@ -47,9 +53,9 @@ bool SeenNumbers::take(std::uint64_t number) noexcept {
 MacText describe(const HoldIn& in) { return operation(hold_rpc).add(in.provider); }
 
 MacText describe(const JoinIn& in) {
-    const Challenge& challenge = in.challenge;
-    MacText text = operation(join_rpc).add(in.nonce).add(challenge.nonce).add(challenge.issued_us);
-    return std::move(text.add(challenge.tag));
+    MacText text = operation(join_rpc);
+    add_connection(text, in);
+    return text;
 }
 
 MacText describe(const OpenIn& in) {
@@ -200,6 +206,18 @@ Result<void> Seals::check(const Seal& seal, MacText text) {
     if (secret_ && !secret_->accepts(seal.mac, text.add(seal.token).add(seal.number))) return refused;
     if (!seen_.take(seal.number)) return refused;
     return {};
+}
+
+MacText Seals::joined_text(const JoinIn& in) const {
+    MacText text("cinnabar save 1 joined");
+    add_connection(text, in);
+    return std::move(text.add(token_));
+}
+
+Proof Seals::prove_joined(const JoinIn& in) const { return secret_ ? secret_->sign(joined_text(in)) : Proof{}; }
+
+bool Seals::accepts_joined(const Proof& proof, const JoinIn& in) const {
+    return !secret_ || secret_->accepts(proof, joined_text(in));
 }
 
 }  // namespace cinnabar::files

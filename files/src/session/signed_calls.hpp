@@ -18,7 +18,7 @@ namespace cinnabar::files {
 // The replay window: the numbers of calls that have arrived. Calls may be reordered by fewer than `span` numbers.
 class SeenNumbers {
   public:
-    static constexpr std::uint64_t span = 4096;
+    static constexpr std::uint64_t span = 16'384;
     // Marks a number as used. False: it was used before, is too old to tell, or is 0.
     [[nodiscard]] bool take(std::uint64_t number) noexcept;
 
@@ -74,8 +74,13 @@ class Seals {
     [[nodiscard]] Result<void> check(const In& in) {
         return check(in.seal, describe(in));
     }
+    // The answer to `in`: proof to the client that the server of that connection has the session's secret. Zeros
+    // without one.
+    [[nodiscard]] Proof prove_joined(const JoinIn& in) const;
+    [[nodiscard]] bool accepts_joined(const Proof& proof, const JoinIn& in) const;
 
   private:
+    [[nodiscard]] MacText joined_text(const JoinIn& in) const;
     [[nodiscard]] Seal stamp(MacText text);
     [[nodiscard]] Result<void> check(const Seal& seal, MacText text);
     Token token_;

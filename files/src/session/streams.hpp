@@ -42,9 +42,9 @@ class Streams {
         Use& operator=(const Use&) = delete;
         [[nodiscard]] const na::Addr& server() const noexcept { return stream_.server; }
         [[nodiscard]] bool is_first() const noexcept { return &stream_ == &streams_.streams_.front(); }
-        // Call if the window was not moved. If `why` shows that the connection has failed, it moves no further windows.
-        // Requires: !is_first().
-        void failed(Errc why) const noexcept;
+        // Call if the window was not moved. `why`: the error of the call, which may be the server's. If `why` shows that
+        // the connection has failed, it moves no further windows. Requires: !is_first().
+        void failed(const Error& why) const;
 
       private:
         Streams& streams_;

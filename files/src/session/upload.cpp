@@ -285,14 +285,25 @@ hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const Wi
 
 hl::Task<Result<Buffer>> Upload::buffer_for(std::uint64_t offset, bool again) {
     if (again) {
-        if (auto kept = to_come_again_.extract(offset)) co_return std::move(kept.mapped());
+        if (auto kept = to_come_again_.extract(offset)) co_return std::move(kept.mapped().buffer);
     }
     co_return co_await take(offset, window_bytes(offset));
 }
 
-// A buffer that the client may still write to, over the lost connection, is not used again: the file will fail.
+// A buffer that the client may still write to, over the lost connection, is not used again. Its window cannot be taken
+// once more, and later ones would wait for it for ever.
 void Upload::keep_for_again(std::uint64_t offset, Buffer buffer) {
-    if (!failure_ && !buffer.region().quarantined()) to_come_again_.emplace(offset, std::move(buffer));
+    if (failure_) return;
+    if (buffer.region().quarantined())
+        return close(
+            Error{Errc::peer_lost, "the lost connection may still write to memory of the file: save it again"});
+    to_come_again_.emplace(offset, Kept{std::move(buffer)});
+}
+
+unsigned Upload::count_lost_second() noexcept {
+    unsigned longest = 0;
+    for (auto& [offset, kept] : to_come_again_) longest = std::max(longest, ++kept.seconds);
+    return longest;
 }
 
 hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in, bool may_come_again) {

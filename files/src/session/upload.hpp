@@ -79,10 +79,14 @@ class Upload {
     void close(Error why);
     // As close(), and leaves no remains.
     void give_up(Error why);
-    // Whether windows wait for an earlier one that was not sent, and none is being transferred; or whether a window
-    // waits to be sent again.
-    [[nodiscard]] bool has_gap() const noexcept {
-        return (taking_.waited_for() && share_.idle()) || !to_come_again_.empty();
+    // Whether windows wait for an earlier one that was not sent, and none is being transferred.
+    [[nodiscard]] bool has_gap() const noexcept { return taking_.waited_for() && share_.idle(); }
+    // Call once a second. Returns for how many seconds the longest lost window has waited to be sent again; 0 without
+    // one.
+    [[nodiscard]] unsigned count_lost_second() noexcept;
+    // Whether the window came before, and so has counted in the client's rate: it is written, or its buffer is kept.
+    [[nodiscard]] bool came_before(std::uint64_t offset) const {
+        return offset < writing_.position() || to_come_again_.contains(offset);
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -141,9 +145,13 @@ class Upload {
     const bool checked_;
     const bool sparse_;
     Share share_;
+    struct Kept {
+        Buffer buffer;
+        unsigned seconds = 0;
+    };
     // Buffers of windows whose connection was lost, by offset. They are kept because later windows may have taken all
     // other buffers, and wait until these windows are written.
-    std::map<std::uint64_t, Buffer> to_come_again_;
+    std::map<std::uint64_t, Kept> to_come_again_;
     MovingWindows moving_;
     Sequence taking_;   // order in which windows take buffers
     Sequence writing_;  // order in which windows are written

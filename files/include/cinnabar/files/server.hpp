@@ -44,8 +44,11 @@ struct ServerOptions {
     std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // bytes saved while the server runs
     std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // files, links and folders saved while
                                                                                  // the server runs
-    std::uint64_t client_bytes_per_second = 0;        // saves and fetches together; 0: no limit
-    unsigned gap_seconds_max = 30;                    // how long windows wait for a missing earlier one
+    std::uint64_t client_bytes_per_second = 0;  // saves and fetches together; 0: no limit
+    unsigned gap_seconds_max = 30;              // how long windows wait for a missing earlier one
+    // How long the buffer of a window is kept whose connection was lost. Longer than a client waits for an answer (60
+    // s), since it may notice the loss only then.
+    unsigned again_seconds_max = 70;
     std::chrono::milliseconds journal_interval{200};  // Resumable::interval
     // How long the server reads before it answers one step of Client::verify(); it reads at least one window. The
     // client then asks for the next step.
