@@ -42,8 +42,8 @@ class Streams {
         Use& operator=(const Use&) = delete;
         [[nodiscard]] const na::Addr& server() const noexcept { return stream_.server; }
         [[nodiscard]] bool is_first() const noexcept { return &stream_ == &streams_.streams_.front(); }
-        // Call if the window was not moved. `why`: the error of the call, which may be the server's. If `why` shows that
-        // the connection has failed, it moves no further windows. Requires: !is_first().
+        // Call if the window was not moved. `why`: the error of the call, which may be the server's. If `why` shows
+        // that the connection has failed, it moves no further windows. Requires: !is_first().
         void failed(const Error& why) const;
 
       private:
