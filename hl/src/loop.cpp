@@ -27,10 +27,12 @@ void yield_to_pools() noexcept {
 
 }  // namespace
 
-Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, TimeSource* simulated_clock)
+Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool first, bool threaded,
+           TimeSource* simulated_clock)
     : node_(node),
       context_(std::move(context)),
       clock_(context_->na().clock()),
+      counts_alone_(first),
       threaded_(threaded),
       simulated_clock_(simulated_clock) {
     if (simulated_clock_) join_clock(*this);
@@ -132,6 +134,7 @@ void Loop::stop_driving() noexcept {
 
 void Loop::close() noexcept {
     if (!context_) return;
+    stopped_scopes.close();
     {
         const na::Context::Ownership ownership(context_->na());
         while (Sleeper* sleeper = sleepers.pop_front()) sleeper->end(*sleeper);
@@ -143,6 +146,8 @@ void Loop::close() noexcept {
     const Turn turn(*this);  // operations in flight complete inside
     closed_.store(true, std::memory_order_release);
     context_.reset();
+    // There is no turn after this one.
+    references_.fetch_add(held_in_turns_ - held_until_closed, std::memory_order_acq_rel);
 }
 
 }  // namespace cinnabar::hl

@@ -3,6 +3,8 @@
 // one of the waiting threads. Reference-counted: operations hold it, so it may outlive its context.
 #pragma once
 
+#include "stopped_scopes.hpp"
+
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/hl/executor.hpp>
@@ -31,17 +33,30 @@ struct Sleeper {
 
 class Loop final : public Executor {
   public:
-    Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, TimeSource* simulated_clock);
+    // first: of the loops of its node.
+    Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool first, bool threaded, TimeSource* simulated_clock);
 
-    void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    // Any thread. Those in turns of the loop, and so most, are counted without an atomic instruction.
+    void acquire() noexcept {
+        if (here())
+            ++held_in_turns_;
+        else
+            references_.fetch_add(1, std::memory_order_relaxed);
+    }
     void release() noexcept {
-        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+        if (here())
+            --held_in_turns_;
+        else if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            delete this;
     }
 
     // Null once closed() is true.
     [[nodiscard]] rpc::Context* context() noexcept { return context_.get(); }
     [[nodiscard]] NodeCore& node() noexcept { return node_; }
     [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+    // Whether turns of this loop count without atomic additions (RpcStats), since no other loop of the node does.
+    [[nodiscard]] bool counts_alone() const noexcept { return counts_alone_; }
 
     void post(Job& job) noexcept override;
     [[nodiscard]] TimeSource& clock() noexcept override { return clock_; }
@@ -82,6 +97,8 @@ class Loop final : public Executor {
     // coroutine of this loop takes as soon as they have ended.
     std::atomic<std::uint32_t> results_held{0};
 
+    StoppedScopes stopped_scopes{*this};
+
     // Sleeping tasks. Used only by the owner of the context.
     IntrusiveList<Sleeper, &Sleeper::link> sleepers;
 
@@ -91,9 +108,14 @@ class Loop final : public Executor {
     NodeCore& node_;
     std::unique_ptr<rpc::Context> context_;
     TimeSource& clock_;  // the context's
+    const bool counts_alone_;
     const bool threaded_;
     TimeSource* const simulated_clock_;
-    std::atomic<std::uint32_t> references_{1};
+    // More than can be released before close() adds held_in_turns_ to it, and takes this away.
+    static constexpr std::int64_t held_until_closed = std::int64_t{1} << 62;
+    std::atomic<std::int64_t> references_{held_until_closed + 1};
+    // What was acquired in turns, less what was released in turns. May be negative.
+    std::int64_t held_in_turns_ = 0;
     std::atomic<bool> leaving_{false};
     std::atomic<bool> closed_{false};
     std::atomic<std::uint32_t> posting_{0};  // threads inside post()

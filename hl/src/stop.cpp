@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "loop.hpp"
+
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/stop.hpp>
 
@@ -32,7 +34,26 @@ StopScope::StopScope(StopScope* parent) noexcept : parent_(parent) {
 
 StopScope::~StopScope() {
     if (parent_) parent_->remove(up_);
-    CINNABAR_ASSERT(nodes_.empty());
+    leave_loop();
+    CINNABAR_ASSERT(nodes_.empty() && in_turns_.empty());
+}
+
+bool StopScope::serves(Loop& loop) noexcept {
+    const std::lock_guard lock(mutex_);
+    Loop* served = loop_.load(std::memory_order_relaxed);
+    if (!served) {
+        loop.acquire();
+        loop_.store(served = &loop, std::memory_order_relaxed);
+    }
+    return served == &loop;
+}
+
+void StopScope::leave_loop() noexcept {
+    Loop* const loop = loop_.load(std::memory_order_relaxed);
+    if (!loop) return;
+    if (stopped()) loop->stopped_scopes.remove(*this);
+    loop_.store(nullptr, std::memory_order_relaxed);
+    loop->release();
 }
 
 bool StopScope::add(StopNode& node) noexcept {
@@ -42,7 +63,7 @@ bool StopScope::add(StopNode& node) noexcept {
     return true;
 }
 
-void StopScope::remove(StopNode& node) noexcept {
+void StopScope::remove_locked(StopNode& node) noexcept {
     const std::lock_guard lock(mutex_);
     if (node.link.linked) nodes_.remove(node);
 }
@@ -55,12 +76,22 @@ void StopScope::stop() noexcept {
         const std::lock_guard lock(mutex_);
         if (!stopped_.exchange(true, std::memory_order_acq_rel)) {
             while (StopNode* node = nodes_.pop_front()) node->fire(*node);
+            if (Loop* loop = loop_.load(std::memory_order_relaxed)) {
+                if (loop->here())
+                    fire_in_turn();
+                else
+                    loop->stopped_scopes.add(*this);
+            }
             if (source_) collect(*source_);
         }
     }
     if (!outermost) return;
     collecting = nullptr;
     for (std::stop_source& source : sources) source.request_stop();
+}
+
+void StopScope::fire_in_turn() noexcept {
+    while (StopNode* node = in_turns_.pop_front()) node->fire(*node);
 }
 
 std::stop_token StopScope::token() {
@@ -73,8 +104,9 @@ std::stop_token StopScope::token() {
 }
 
 void StopScope::reset() noexcept {
+    leave_loop();
     const std::lock_guard lock(mutex_);
-    CINNABAR_ASSERT(nodes_.empty() && !parent_);
+    CINNABAR_ASSERT(nodes_.empty() && in_turns_.empty() && !parent_);
     stopped_.store(false, std::memory_order_relaxed);
     source_.reset();
 }

@@ -116,8 +116,11 @@ class CINNABAR_API Context {
     unsigned trigger(unsigned count_max) noexcept;
     // Call them at the beginning and at the end of a callback that trigger() runs; they return the coarse time. A
     // callback begins when the previous one ends, so each of several in a row reads the clock only once.
-    [[nodiscard]] TimeUs callback_begins() noexcept;
-    TimeUs callback_ends() noexcept;
+    // exact: the time of the clock instead. A callback that has read the clock at its end gives that time, and need not
+    // read the coarse one.
+    enum class Exact : bool { no, yes };
+    [[nodiscard]] TimeUs callback_begins(Exact exact = Exact::no) noexcept;
+    TimeUs callback_ends(TimeUs exactly = time_never) noexcept;
     [[nodiscard]] bool has_completions() const noexcept;
     // The number of entries in the completion queue. Any thread; a snapshot.
     [[nodiscard]] std::uint32_t completions() const noexcept;
