@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/test_yield.hpp>
 #include <cinnabar/hl/admission.hpp>
 #include <cinnabar/hl/call_op.hpp>
 #include <cinnabar/hl/request.hpp>
@@ -210,8 +211,10 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
         begin_span(task);
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
-    const CallExtras::Parts* const extras = extras_.get();
-    watched_ = scope_ != nullptr || (extras && extras->stop.stop_possible());
+    CallExtras::Parts* const extras = extras_.get();
+    // Null: no token stops it. If there is one, the completion does not replace the extras while watch() uses them.
+    CallExtras::Parts* const by_token = extras && extras->stop.stop_possible() ? extras : nullptr;
+    watched_ = scope_ != nullptr || by_token;
     if ((scope_ && scope_->stopped()) || (extras && extras->stop.stop_requested())) return refuse(Errc::canceled);
     in_flight_ = true;
     const bool watched = watched_;
@@ -223,7 +226,8 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     }
     // If the call cannot be stopped, it may have ended by now and this object may be destroyed.
     if (!watched) return true;
-    watch(in_turn);
+    if (!in_turn) CINNABAR_TEST_YIELD("call: may have ended");
+    watch(in_turn, by_token);
     if (in_turn) return true;
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
     end(Held::yes);
@@ -245,7 +249,7 @@ void CallOp::resume_awaiting(CallOp& op) noexcept {
     op.executor_->post(job);
 }
 
-[[gnu::always_inline]] inline void CallOp::watch(bool in_turn) noexcept {
+[[gnu::always_inline]] inline void CallOp::watch(bool in_turn, CallExtras::Parts* by_token) noexcept {
     if (scope_) {
         StopNode& node = *::new (static_cast<void*>(stop_node_room_)) StopNode;
         node.user = this;
@@ -253,8 +257,7 @@ void CallOp::resume_awaiting(CallOp& op) noexcept {
         const bool added = in_turn ? scope_->add_in_turn(node, *loop_) : scope_->add(node);
         if (!added) call_->cancel();
     }
-    CallExtras::Parts* const extras = extras_.get();
-    if (extras && extras->stop.stop_possible()) extras->stop_callback.emplace(extras->stop, CallExtras::Cancel{this});
+    if (by_token) by_token->stop_callback.emplace(by_token->stop, CallExtras::Cancel{this});
 }
 
 void CallOp::cancel() noexcept {
@@ -272,6 +275,7 @@ void CallOp::cancel() noexcept {
 
 void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
+    CINNABAR_DEBUG_ASSERT(op.loop_->here());
     const Errc result = op.error_ = call.result();
     if (op.stats_) op.stats_->count_call(time_of(call), result, op.loop_->counts_alone());
     if (result != Errc::ok || call.args.timed || call.args.trace) [[unlikely]]
@@ -282,7 +286,6 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
         return;
     }
     // A coroutine of this loop takes the outcome before resume() returns. The loop is not closed meanwhile.
-    CINNABAR_DEBUG_ASSERT(op.loop_->here());
     if (op.executor_ == op.loop_) {
         op.end(Held::no);
         return std::coroutine_handle<>::from_address(op.user).resume();

@@ -3,6 +3,7 @@
 // one of the waiting threads. Reference-counted: operations hold it, so it may outlive its context.
 #pragma once
 
+#include "only_turn.hpp"
 #include "stopped_scopes.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -66,7 +67,8 @@ class Loop final : public Executor {
         return steady_ns() / 1'000u;  // the real clock, without a virtual call
     }
 
-    // One round: progress for at most `timeout`, then completion callbacks. Any thread.
+    // One round: progress for at most `timeout`, then completion callbacks. Requires: the calling thread leads, or the
+    // clock is simulated.
     void drive(Microseconds timeout) noexcept;
     void drive_alone(Microseconds timeout) noexcept;
     // Null if the loop uses the real clock; otherwise `drive` drives all loops of the simulated clock
@@ -80,13 +82,20 @@ class Loop final : public Executor {
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
     [[nodiscard]] Result<void> start_thread();
     [[nodiscard]] bool needs_driver() const noexcept { return !threaded_ && !leaving(); }
-    // True: the caller must drive the loop and then call stop_leading. False: another thread drives; the waiter is
-    // kicked when that may have changed.
+    // Drives one round without waiting, unless another thread leads. Any thread, also in a turn of this loop.
+    void poll() noexcept;
+    // One thread at a time leads a loop, and only that one drives it: so turns of a loop exclude each other. True: the
+    // caller must drive the loop and then call stop_leading. False: another thread leads; the waiter is kicked when
+    // that may have changed.
     [[nodiscard]] bool try_lead(Waiter& waiter) noexcept;
     void stop_leading() noexcept;
     void forget(Waiter& waiter) noexcept;
     // True once stop_driving() was called: a thread that drives must return.
     [[nodiscard]] bool leaving() const noexcept { return leaving_.load(std::memory_order_acquire); }
+    // True once there is no turn any more, nor will be: close() has ended. What turns wrote is visible.
+    [[nodiscard]] bool over() const noexcept {
+        return references_.load(std::memory_order_acquire) < held_until_closed / 2;
+    }
 
     // Makes all driving threads return and waits for them.
     void stop_driving() noexcept;
@@ -105,6 +114,10 @@ class Loop final : public Executor {
   private:
     ~Loop();
     void run_thread() noexcept;
+    // As the public one, without a waiter.
+    [[nodiscard]] bool try_lead() noexcept;
+    // Whether the calling thread leads.
+    [[nodiscard]] bool leads() const noexcept;
     NodeCore& node_;
     std::unique_ptr<rpc::Context> context_;
     TimeSource& clock_;  // the context's
@@ -124,10 +137,15 @@ class Loop final : public Executor {
     std::atomic<std::uint32_t> turns_{0};  // odd while thread_ is in run_completions()
     std::uint32_t seen_turn_ = 0;          // by help_if_stuck()
 
+    // Names the thread that leads; null: none does. Of a threaded loop, thread_ leads until it ends.
+    std::atomic<const void*> leader_{nullptr};
+    // Whether stop_leading() has somebody to tell. Written before a look at leader_, and read after leader_ was
+    // cleared.
+    std::atomic<bool> awaited_{false};
     std::mutex leader_mutex_;
     std::condition_variable leader_left_;
     std::vector<Waiter*> followers_;
-    bool led_ = false;
+    [[no_unique_address]] TurnThread turn_thread_;
 };
 
 }  // namespace cinnabar::hl

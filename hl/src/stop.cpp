@@ -2,6 +2,7 @@
 #include "loop.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/test_yield.hpp>
 #include <cinnabar/hl/stop.hpp>
 
 #include <new>
@@ -33,6 +34,8 @@ StopScope::StopScope(StopScope* parent) noexcept : parent_(parent) {
 }
 
 StopScope::~StopScope() {
+    // An operation that stop() handed over ends without the mutex, maybe before stop() has let go of it.
+    if (stopped()) const std::lock_guard lock(mutex_);
     if (parent_) parent_->remove(up_);
     leave_loop();
     CINNABAR_ASSERT(nodes_.empty() && in_turns_.empty());
@@ -40,12 +43,14 @@ StopScope::~StopScope() {
 
 bool StopScope::serves(Loop& loop) noexcept {
     const std::lock_guard lock(mutex_);
-    Loop* served = loop_.load(std::memory_order_relaxed);
-    if (!served) {
-        loop.acquire();
-        loop_.store(served = &loop, std::memory_order_relaxed);
-    }
-    return served == &loop;
+    Loop* const served = loop_.load(std::memory_order_relaxed);
+    if (served == &loop) return true;
+    // A loop that is over has no operations. Only a stopped scope may still be with it.
+    if (served && !(served->over() && !stopped_.load(std::memory_order_relaxed))) return false;
+    loop.acquire();
+    loop_.store(&loop, std::memory_order_relaxed);
+    if (served) served->release();
+    return true;
 }
 
 void StopScope::leave_loop() noexcept {
@@ -59,6 +64,7 @@ void StopScope::leave_loop() noexcept {
 bool StopScope::add(StopNode& node) noexcept {
     const std::lock_guard lock(mutex_);
     if (stopped_.load(std::memory_order_relaxed)) return false;
+    node.in_turns = false;
     nodes_.push_back(node);
     return true;
 }
@@ -77,10 +83,12 @@ void StopScope::stop() noexcept {
         if (!stopped_.exchange(true, std::memory_order_acq_rel)) {
             while (StopNode* node = nodes_.pop_front()) node->fire(*node);
             if (Loop* loop = loop_.load(std::memory_order_relaxed)) {
-                if (loop->here())
+                if (loop->here()) {
                     fire_in_turn();
-                else
+                } else {
                     loop->stopped_scopes.add(*this);
+                    CINNABAR_TEST_YIELD("stop: handed over");
+                }
             }
             if (source_) collect(*source_);
         }
@@ -104,8 +112,8 @@ std::stop_token StopScope::token() {
 }
 
 void StopScope::reset() noexcept {
+    const std::lock_guard lock(mutex_);  // first: the stop() may not have let go of it (~StopScope)
     leave_loop();
-    const std::lock_guard lock(mutex_);
     CINNABAR_ASSERT(nodes_.empty() && in_turns_.empty() && !parent_);
     stopped_.store(false, std::memory_order_relaxed);
     source_.reset();

@@ -127,7 +127,9 @@ class CINNABAR_API CallOp {
     static void resume_awaiting(CallOp& op) noexcept;
     // `held`: the outcome may be taken on another thread, or after the callback has returned.
     enum class Held : bool { no, yes };
-    void watch(bool in_turn) noexcept;
+    // Registers the started call where it may be stopped. It may have ended already, and not in this thread's turn: so
+    // it does not read extras_. by_token: the extras, if a token may stop the call.
+    void watch(bool in_turn, CallExtras::Parts* by_token) noexcept;
     void end(Held held) noexcept;
     void give_back() noexcept {
         if (rpc::Call* call = std::exchange(call_, nullptr)) call->release();

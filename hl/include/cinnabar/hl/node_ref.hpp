@@ -111,7 +111,9 @@ class CINNABAR_API NodeRef : public Calls {
     // Ends run() and run_for() on all threads; if none is running, the next one returns at once. Any thread and any RPC
     // handler may call stop_running(), but not a signal handler: block the signal and wait for it in a thread.
     void stop_running() const noexcept;
-    // Makes progress and runs callbacks once, without waiting. For programs with their own event loop.
+    // Makes progress and runs callbacks once, without waiting. For programs with their own event loop. Any thread, also
+    // in a callback, which then drives what it runs in. Does nothing for a loop that another thread drives: of a node
+    // with its own threads, or in run(), wait() or poll() at this moment. Requires: the node lives until it returns.
     void poll() const noexcept;
 
     // From now on answers new requests with shutting_down and fails new calls with closed; then waits until running
@@ -123,7 +125,8 @@ class CINNABAR_API NodeRef : public Calls {
     // (NodeOptions::timed_one_in). Empty if none has since the connection was made.
     [[nodiscard]] std::optional<rpc::PeerTimes> peer_times(const na::Addr& to) const;
     // The rpc layer's context, for counters, for events of peers, and for notices. Requires: `index` <
-    // NodeOptions::contexts.
+    // NodeOptions::contexts; never call its trigger(), which would run callbacks beside those of the node: poll() runs
+    // them.
     [[nodiscard]] rpc::Context& rpc_context(unsigned index = 0) const noexcept;
 
   protected:
