@@ -12,8 +12,11 @@ namespace cinnabar {
 namespace {
 
 #if defined(__x86_64__)
-constinit TickClock<ProcessorTicks> monotonic;
-std::uint64_t monotonic_ns() noexcept { return monotonic.now_ns(); }
+using ProcessorClock = TickClock<ProcessorTicks>;
+constinit ProcessorClock monotonic;
+// initial-exec: reached without a function call, also in a shared library.
+[[gnu::tls_model("initial-exec")]] constinit thread_local ProcessorClock::Kept kept_line;
+std::uint64_t monotonic_ns() noexcept { return monotonic.now_ns(kept_line); }
 #else
 std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 #endif

@@ -19,11 +19,19 @@ class TickClock {
   public:
     constexpr TickClock() noexcept = default;
 
-    [[nodiscard]] std::uint64_t now_ns() noexcept {
-        const Position at = position();
-        if (at.since < at.span && is_current(at)) [[likely]]
-            return at.ns_after(at.since);
-        return look_again();
+    // A copy of the present line, kept by one thread for one clock. It is valid until its end, whoever draws the next
+    // line, so now_ns() reads nothing else.
+    struct Kept {
+        std::uint64_t from = 0;  // as those of Line
+        std::uint64_t span = 0;
+        std::uint64_t at_ns = 0;
+        std::uint64_t rate = 0;
+    };
+    [[nodiscard]] std::uint64_t now_ns(Kept& kept) noexcept {
+        const std::uint64_t since = Source::ticks() - kept.from;
+        if (since < kept.span) [[likely]]
+            return ns_on(kept, since);
+        return look_again(kept);
     }
 
   private:
@@ -55,46 +63,30 @@ class TickClock {
         bool sharp = false;  // the thread was not delayed between the two
     };
 
-    // Where this moment is on a line.
-    struct Position {
-        std::uint32_t version = 0;
-        std::uint64_t since = 0;  // ticks
-        std::uint64_t span = 0;
-        std::uint64_t at_ns = 0;
-        std::uint64_t rate = 0;
-
-        [[nodiscard]] std::uint64_t ns_after(std::uint64_t ticks) const noexcept {
-            return at_ns + (ticks * rate >> rate_bits);
+    [[nodiscard]] static std::uint64_t ns_on(const Kept& line, std::uint64_t since) noexcept {
+        return line.at_ns + (since * line.rate >> rate_bits);
+    }
+    // The two lines alternate: readers do not use the one that is being written.
+    [[nodiscard]] Kept present_line() const noexcept {
+        for (;;) {
+            const std::uint32_t version = version_.load(std::memory_order_acquire);
+            const Line& line = lines_[version % 2];
+            const Kept copy{line.from.load(std::memory_order_acquire), line.span.load(std::memory_order_acquire),
+                            line.at_ns.load(std::memory_order_acquire), line.rate.load(std::memory_order_acquire)};
+            if (version_.load(std::memory_order_relaxed) == version) return copy;
         }
-    };
-
-    // Reads the line that the version names. The two lines are written in turn, so that readers do not use the line
-    // that is being written. now_ns() has no loop around position(), because compilers would compute the address of
-    // each field before the loop.
-    [[nodiscard]] [[gnu::always_inline]] Position position() const noexcept {
-        const std::uint32_t version = version_.load(std::memory_order_acquire);
-        const Line& line = lines_[version % 2];
-        const std::uint64_t from = line.from.load(std::memory_order_acquire);
-        const std::uint64_t span = line.span.load(std::memory_order_acquire);
-        const std::uint64_t at_ns = line.at_ns.load(std::memory_order_acquire);
-        const std::uint64_t rate = line.rate.load(std::memory_order_acquire);
-        return {version, Source::ticks() - from, span, at_ns, rate};
     }
-    // False: the line was replaced meanwhile.
-    [[nodiscard]] [[gnu::always_inline]] bool is_current(const Position& at) const noexcept {
-        return version_.load(std::memory_order_relaxed) == at.version;
-    }
-
     [[nodiscard]] Seen see() const noexcept {
-        Position at = position();
-        while (!is_current(at)) at = position();
-        if (at.since < at.span) return {at.ns_after(at.since), true};
-        return {at.ns_after(at.span), false};
+        const Kept line = present_line();
+        const std::uint64_t since = Source::ticks() - line.from;
+        return {ns_on(line, std::min(since, line.span)), since < line.span};
     }
 
-    [[gnu::noinline, gnu::cold]] std::uint64_t look_again() noexcept {
+    [[gnu::noinline, gnu::cold]] std::uint64_t look_again(Kept& kept) noexcept {
         const Seen seen = see();
-        return seen.valid ? seen.ns : read_anew();
+        const std::uint64_t now = seen.valid ? seen.ns : read_anew();
+        kept = present_line();
+        return now;
     }
 
     [[nodiscard]] std::uint64_t read_anew() noexcept {

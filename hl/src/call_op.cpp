@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/test_yield.hpp>
 #include <cinnabar/hl/admission.hpp>
 #include <cinnabar/hl/call_op.hpp>
 #include <cinnabar/hl/request.hpp>
@@ -17,20 +18,47 @@
 #include <new>
 
 namespace cinnabar::hl::detail {
+namespace {
+
+TimeUs time_of(const rpc::Call& call) noexcept { return std::max(call.ended_us(), call.began_us) - call.began_us; }
+
+}  // namespace
+
+void CallExtras::Cancel::operator()() const noexcept { op->cancel(); }
+
+CallExtras::Parts* CallExtras::make() noexcept {
+    try {
+        if (!parts_) parts_ = std::make_unique<Parts>();
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+    return parts_.get();
+}
+
+bool CallExtras::set_stop(const std::stop_token& stop) noexcept {
+    Parts* const parts = make();
+    if (parts) parts->stop = stop;
+    return parts != nullptr;
+}
+
+void CallExtras::set_peer(const na::Addr& to) noexcept {
+    if (Parts* parts = make()) parts->to = to;
+}
 
 CallOp::CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
                const CallOptions& options) noexcept
     : loop_(&node.pick_loop(options.context, to)), name_(name.text), deadline_(options.deadline) {
-    if (options.stop) stop_ = *options.stop;
     loop_->acquire();
     Errc why = Errc::closed;
-    if (!loop_->leaving()) {
+    if (options.stop && !extras_.set_stop(*options.stop)) {
+        why = Errc::out_of_memory;
+    } else if (!loop_->leaving()) {
         stats_ = node.stats_of(name);
         call_ = loop_->context()->make_call(to, why);
     }
     if (!call_) {
         error_ = why;
-        to_ = to;
+        extras_.set_peer(to);
         return;
     }
     call_->args.rpc = name.id;
@@ -49,9 +77,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       loop_(std::exchange(other.loop_, nullptr)),
       stats_(other.stats_),
       name_(other.name_),
-      to_(std::move(other.to_)),
       deadline_(other.deadline_),
-      stop_(std::move(other.stop_)),
       input_bytes_(other.input_bytes_),
       result_held_(std::exchange(other.result_held_, false)),
       not_encoded_(other.not_encoded_),
@@ -59,7 +85,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       ended_in_(other.ended_in_),
       longest_in_(other.longest_in_),
       app_code_(other.app_code_),
-      told_(std::move(other.told_)) {
+      extras_(std::move(other.extras_)) {
     CINNABAR_ASSERT(!other.in_flight_);
 }
 
@@ -89,7 +115,7 @@ void CallOp::not_encoded(Errc code) noexcept {
 void CallOp::fail(Errc code) noexcept {
     error_ = code;
     if (call_) {
-        to_ = call_->peer();
+        extras_.set_peer(call_->peer());
         was_sent_ = call_->was_sent();
     }
     give_back();
@@ -102,9 +128,10 @@ void CallOp::result_taken() noexcept {
 
 // Adds to the text of the error; without memory, the error says less.
 void CallOp::tell(std::string_view first, std::string_view second) noexcept {
+    CallExtras::Parts* const extras = extras_.make();
+    if (!extras) return;
     try {
-        if (!told_) told_ = std::make_unique<Told>();
-        told_->text.append(first).append(second);
+        extras->text.append(first).append(second);
     } catch (const std::bad_alloc&) {
         return;
     }
@@ -136,8 +163,8 @@ void CallOp::tell_refusal() noexcept {
 // Runs after both start() and the completion.
 [[gnu::always_inline]] inline void CallOp::end(Held held) noexcept {
     if (watched_) {
-        if (scope_) scope_->remove(stop_node_);
-        stop_callback_.reset();
+        if (scope_) scope_->remove(*std::launder(reinterpret_cast<StopNode*>(stop_node_room_)));
+        if (CallExtras::Parts* extras = extras_.get()) extras->stop_callback.reset();
     }
     in_flight_ = false;
     if (held == Held::yes) {
@@ -149,7 +176,7 @@ void CallOp::tell_refusal() noexcept {
     tell_refusal();
     quarantined_ = !call_->fenced();
     was_sent_ = call_->was_sent();
-    to_ = call_->peer();
+    extras_.set_peer(call_->peer());
     // A loop that closes has waited for the outcomes already, so no thread may use the context beside it from now on.
     if (loop_->leaving()) give_back();
 }
@@ -184,17 +211,24 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
         begin_span(task);
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
-    watched_ = scope_ != nullptr || stop_.stop_possible();
-    if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return refuse(Errc::canceled);
+    CallExtras::Parts* const extras = extras_.get();
+    // Null: no token stops it. If there is one, the completion does not replace the extras while watch() uses them.
+    CallExtras::Parts* const by_token = extras && extras->stop.stop_possible() ? extras : nullptr;
+    watched_ = scope_ != nullptr || by_token;
+    if ((scope_ && scope_->stopped()) || (extras && extras->stop.stop_requested())) return refuse(Errc::canceled);
     in_flight_ = true;
     const bool watched = watched_;
+    const bool in_turn = watched && loop_->here();
+    overlaps_ = watched && !in_turn;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
         in_flight_ = watched_ = false;
         return refuse(refused);
     }
     // If the call cannot be stopped, it may have ended by now and this object may be destroyed.
     if (!watched) return true;
-    watch();
+    if (!in_turn) CINNABAR_TEST_YIELD("call: may have ended");
+    watch(in_turn, by_token);
+    if (in_turn) return true;
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
     end(Held::yes);
     return false;
@@ -215,11 +249,15 @@ void CallOp::resume_awaiting(CallOp& op) noexcept {
     op.executor_->post(job);
 }
 
-void CallOp::watch() noexcept {
-    stop_node_.user = this;
-    stop_node_.fire = [](StopNode& node) noexcept { static_cast<CallOp*>(node.user)->call_->cancel_soon(); };
-    if (scope_ && !scope_->add(stop_node_)) call_->cancel();
-    if (stop_.stop_possible()) stop_callback_.emplace(stop_, CancelCall{this});
+[[gnu::always_inline]] inline void CallOp::watch(bool in_turn, CallExtras::Parts* by_token) noexcept {
+    if (scope_) {
+        StopNode& node = *::new (static_cast<void*>(stop_node_room_)) StopNode;
+        node.user = this;
+        node.fire = [](StopNode& fired) noexcept { static_cast<CallOp*>(fired.user)->call_->cancel_soon(); };
+        const bool added = in_turn ? scope_->add_in_turn(node, *loop_) : scope_->add(node);
+        if (!added) call_->cancel();
+    }
+    if (by_token) by_token->stop_callback.emplace(by_token->stop, CallExtras::Cancel{this});
 }
 
 void CallOp::cancel() noexcept {
@@ -237,23 +275,18 @@ void CallOp::cancel() noexcept {
 
 void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
-    op.error_ = call.result();
-    const TimeUs took_us = std::max(call.ended_us(), call.began_us) - call.began_us;
-    if (op.stats_) {
-        op.stats_->count_call(took_us, op.error_);
-        if (call.args.timed) [[unlikely]]
-            op.count_parts(call);
-    }
-    if (op.error_ != Errc::ok) op.tell_ending(call, took_us);
-    if (call.args.trace) [[unlikely]]
-        op.end_span(call);
+    CINNABAR_DEBUG_ASSERT(op.loop_->here());
+    const Errc result = op.error_ = call.result();
+    if (op.stats_) op.stats_->count_call(time_of(call), result, op.loop_->counts_alone());
+    if (result != Errc::ok || call.args.timed || call.args.trace) [[unlikely]]
+        op.tell_more(call);
     // start() ends it, unless it has arrived before, which a look shows without a locked instruction.
-    if (op.watched_ && op.arrived_.load(std::memory_order_acquire) == 0 &&
+    if (op.overlaps_ && op.arrived_.load(std::memory_order_acquire) == 0 &&
         op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) {
         return;
     }
     // A coroutine of this loop takes the outcome before resume() returns. The loop is not closed meanwhile.
-    if (op.executor_ == op.loop_ && op.loop_->here()) {
+    if (op.executor_ == op.loop_) {
         op.end(Held::no);
         return std::coroutine_handle<>::from_address(op.user).resume();
     }
@@ -261,8 +294,14 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.finished_(op);
 }
 
-// Not part of on_done(), because few calls are timed.
-[[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
+// What few calls need: those that are timed, have failed, or belong to a trace.
+void CallOp::tell_more(rpc::Call& call) noexcept {
+    if (call.args.timed && stats_) count_parts(call);
+    if (error_ != Errc::ok) tell_ending(call, time_of(call));
+    if (call.args.trace) end_span(call);
+}
+
+void CallOp::count_parts(const rpc::Call& call) const noexcept {
     const TimeUs told = loop_->now_us();
     if (rpc::UsualParts usual; error_ == Errc::ok && call.usual_parts(told, usual)) [[likely]]
         return stats_->count_usual(usual);
@@ -391,9 +430,10 @@ void CallOp::tell_ending(rpc::Call& call, TimeUs took_us) noexcept {
         if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits, is_refused_there(error_, waits.phase));
         text.append("ended after ").append(span_text(took_us));
         log_ending(detail->ending, error_, text);
-        told_ = std::make_unique<Told>();
-        told_->ending = SharedDetail(std::move(detail));
-        told_->text = std::move(text);
+        if (CallExtras::Parts* extras = extras_.make()) {
+            extras->ending = SharedDetail(std::move(detail));
+            extras->text = std::move(text);
+        }
     } catch (const std::bad_alloc&) {
         return;  // the error says less
     }
@@ -450,8 +490,10 @@ Error CallOp::failure() const {
     const std::string_view where = advice_for(longest_in_);
     const bool general = where.empty() || code == Errc::canceled || is_refused_there(code, ended_in_);
     Error error(code, general ? advice(code) : where);
-    if (told_) error.detail = told_->ending;
-    const std::string_view text = told_ ? std::string_view(told_->text) : std::string_view();
+    const CallExtras::Parts* const extras = extras_.get();
+    if (extras) error.detail = extras->ending;
+    const std::string_view text = extras ? std::string_view(extras->text) : std::string_view();
+    const na::Addr to = extras ? extras->to : na::Addr();
     if (code == Errc::overloaded && ended_in_ == rpc::CallPhase::unknown)
         error.hint =
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
@@ -464,7 +506,7 @@ Error CallOp::failure() const {
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
-    if (code == Errc::permission && !was_sent_ && !not_encoded_ && !to_.empty())
+    if (code == Errc::permission && !was_sent_ && !not_encoded_ && !to.empty())
         error.hint = text.empty() ? "the call was not sent: this node and the peer do not accept each other's key, "
                                     "certificate or user, and the log of this node or of the peer says why and what "
                                     "to do"
@@ -485,7 +527,7 @@ Error CallOp::failure() const {
         error.app_code = app_code_;
         error.subject = text;
     } else {
-        error.subject.assign(name_).append(" at ").append(to_.empty() ? "no address" : to_.to_string()).append(text);
+        error.subject.assign(name_).append(" at ").append(to.empty() ? "no address" : to.to_string()).append(text);
     }
     return error;
 }

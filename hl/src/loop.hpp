@@ -3,6 +3,9 @@
 // node, or one of the waiting threads. Reference-counted: operations hold the Loop, so it may outlive its context.
 #pragma once
 
+#include "only_turn.hpp"
+#include "stopped_scopes.hpp"
+
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/hl/executor.hpp>
@@ -31,17 +34,30 @@ struct Sleeper {
 
 class Loop final : public Executor {
   public:
-    Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, TimeSource* simulated_clock);
+    // first: of the loops of its node.
+    Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool first, bool threaded, TimeSource* simulated_clock);
 
-    void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    // Any thread. Those in turns of the loop, and so most, are counted without an atomic instruction.
+    void acquire() noexcept {
+        if (here())
+            ++held_in_turns_;
+        else
+            references_.fetch_add(1, std::memory_order_relaxed);
+    }
     void release() noexcept {
-        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+        if (here())
+            --held_in_turns_;
+        else if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            delete this;
     }
 
     // Null once closed() is true.
     [[nodiscard]] rpc::Context* context() noexcept { return context_.get(); }
     [[nodiscard]] NodeCore& node() noexcept { return node_; }
     [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+    // Whether turns of this loop count without atomic additions (RpcStats), since no other loop of the node does.
+    [[nodiscard]] bool counts_alone() const noexcept { return counts_alone_; }
 
     void post(Job& job) noexcept override;
     [[nodiscard]] TimeSource& clock() noexcept override { return clock_; }
@@ -51,7 +67,8 @@ class Loop final : public Executor {
         return steady_ns() / 1'000u;  // the real clock, without a virtual call
     }
 
-    // One round: progress for at most `timeout`, then completion callbacks. Any thread.
+    // One round: progress for at most `timeout`, then completion callbacks. Requires: the calling thread leads, or the
+    // clock is simulated.
     void drive(Microseconds timeout) noexcept;
     void drive_alone(Microseconds timeout) noexcept;
     // The clock of a simulated network; null if the loop uses the real clock. On a simulated clock, `drive` drives all
@@ -66,13 +83,20 @@ class Loop final : public Executor {
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
     [[nodiscard]] Result<void> start_thread();
     [[nodiscard]] bool needs_driver() const noexcept { return !threaded_ && !leaving(); }
-    // Asks to drive the loop. True: the caller must drive the loop and then call stop_leading. False: another thread
-    // drives the loop; the waiter is kicked when that thread may have stopped.
+    // Drives one round without waiting, unless another thread leads. Any thread, also in a turn of this loop.
+    void poll() noexcept;
+    // Asks to lead the loop. Only one thread at a time leads a loop, and only that thread drives it, so turns of a loop
+    // exclude each other. True: the caller must drive the loop and then call stop_leading. False: another thread leads;
+    // the waiter is kicked when that thread may have stopped.
     [[nodiscard]] bool try_lead(Waiter& waiter) noexcept;
     void stop_leading() noexcept;
     void forget(Waiter& waiter) noexcept;
     // True once stop_driving() was called: a thread that drives must return.
     [[nodiscard]] bool leaving() const noexcept { return leaving_.load(std::memory_order_acquire); }
+    // True once there is no turn any more, nor will be: close() has ended. What turns wrote is visible.
+    [[nodiscard]] bool over() const noexcept {
+        return references_.load(std::memory_order_acquire) < held_until_closed / 2;
+    }
 
     // Makes all driving threads return and waits for them.
     void stop_driving() noexcept;
@@ -83,18 +107,29 @@ class Loop final : public Executor {
     // coroutine of this loop takes at once are not counted.
     std::atomic<std::uint32_t> results_held{0};
 
+    StoppedScopes stopped_scopes{*this};
+
     // Sleeping tasks. Used only by the owner of the context.
     IntrusiveList<Sleeper, &Sleeper::link> sleepers;
 
   private:
     ~Loop();
     void run_thread() noexcept;
+    // As the public one, without a waiter.
+    [[nodiscard]] bool try_lead() noexcept;
+    // Whether the calling thread leads.
+    [[nodiscard]] bool leads() const noexcept;
     NodeCore& node_;
     std::unique_ptr<rpc::Context> context_;
     TimeSource& clock_;  // the context's
+    const bool counts_alone_;
     const bool threaded_;
     TimeSource* const simulated_clock_;
-    std::atomic<std::uint32_t> references_{1};
+    // More than can be released before close() adds held_in_turns_ to it, and takes this away.
+    static constexpr std::int64_t held_until_closed = std::int64_t{1} << 62;
+    std::atomic<std::int64_t> references_{held_until_closed + 1};
+    // What was acquired in turns, less what was released in turns. May be negative.
+    std::int64_t held_in_turns_ = 0;
     std::atomic<bool> leaving_{false};
     std::atomic<bool> closed_{false};
     std::atomic<std::uint32_t> posting_{0};  // threads inside post()
@@ -103,10 +138,15 @@ class Loop final : public Executor {
     std::atomic<std::uint32_t> turns_{0};  // odd while thread_ is in run_completions()
     std::uint32_t seen_turn_ = 0;          // by help_if_stuck()
 
+    // Names the thread that leads; null: none does. Of a threaded loop, thread_ leads until it ends.
+    std::atomic<const void*> leader_{nullptr};
+    // Whether stop_leading() has somebody to tell. Written before a look at leader_, and read after leader_ was
+    // cleared.
+    std::atomic<bool> awaited_{false};
     std::mutex leader_mutex_;
     std::condition_variable leader_left_;
     std::vector<Waiter*> followers_;
-    bool led_ = false;
+    [[no_unique_address]] TurnThread turn_thread_;
 };
 
 }  // namespace cinnabar::hl

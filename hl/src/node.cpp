@@ -79,7 +79,7 @@ Errc NodeRef::run_for(Microseconds span) const { return core_->run_for(span, tru
 Errc NodeRef::run() const { return core_->run_for(Microseconds::max(), true); }
 void NodeRef::stop_running() const noexcept { core_->stop_running(); }
 void NodeRef::poll() const noexcept {
-    for (Loop* loop : core_->loops()) loop->drive(Microseconds{0});
+    for (Loop* loop : core_->loops()) loop->poll();
 }
 Errc NodeRef::drain(Microseconds span) const { return core_->drain(span); }
 std::vector<RpcCounts> NodeRef::stats() const { return core_->stats(); }

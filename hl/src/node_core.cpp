@@ -41,8 +41,8 @@ std::uint64_t traced_below(const Tracer* tracer) noexcept {
 
 NodeCore::NodeCore(NodeOptions options)
     : options_(std::move(options)),
-      timed_mask_(std::bit_ceil(std::uint64_t{std::max(options_.timed_one_in, 1u)}) - 1),
-      timed_(options_.timed_one_in == 1 ? 0 : 1),
+      timed_mask_((std::bit_ceil(std::uint64_t{std::max(options_.timed_one_in, 1u)}) - 1) << rpc::call_slot_bits),
+      timed_(options_.timed_one_in == 1 ? 0 : std::uint64_t{1} << rpc::call_slot_bits),
       traced_below_(traced_below(options_.tracer.get())),
       side_loop_(*this),
       buffers_(options_.buffer_bytes_max),
@@ -118,7 +118,7 @@ Result<void> NodeCore::open_loops() {
         options.context.threads = ThreadUse::many;
         options.context.id = is_side_ ? na::side_context : static_cast<na::ContextId>(i);
         CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
-        loops_.push_back(new Loop(*this, std::move(opened), threaded, simulated_clock()));
+        loops_.push_back(new Loop(*this, std::move(opened), i == 0, threaded, simulated_clock()));
     }
     if (loops_.size() == 1) only_loop_ = loops_.front();
     for (Loop* loop : loops_) CINNABAR_TRY_VOID(loop->start_thread());

@@ -82,10 +82,8 @@ class NodeCore {
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
     void report_pools(introspection::NodeReport& report);
     [[nodiscard]] Tracer* tracer() const noexcept { return options_.tracer.get(); }
-    // Whether this call records its phases; depends on how often its slot was used.
-    [[nodiscard]] bool times(rpc::CallId call) const noexcept {
-        return (call >> rpc::call_slot_bits & timed_mask_) == timed_;
-    }
+    // Whether this call records its phases; depends on how often its slot was used, which is in its id.
+    [[nodiscard]] bool times(rpc::CallId call) const noexcept { return (call & timed_mask_) == timed_; }
     // Whether a call outside of any trace begins one. The multiplication by the golden ratio distributes the ids
     // evenly.
     [[nodiscard]] bool begins_trace(rpc::CallId call) const noexcept {

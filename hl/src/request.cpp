@@ -15,8 +15,9 @@ RequestState::RequestState(ServedBase& served, rpc::Request& request, Begins whe
     : served_(served),
       request_(request),
       loop_(&served.node->loop_of(request.context())),
-      started_us_(loop_->now_us()) {
-    if (when == Begins::at_once) request.begins(started_us_);
+      is_callback_(when == Begins::as_callback),
+      started_us_(is_callback_ ? loop_->context()->na().callback_begins(na::Context::Exact::yes) : loop_->now_us()) {
+    if (when != Begins::later) request.begins(started_us_);
     request.user_data = this;
     if (request.asks().traced()) begin_span();
 }
@@ -92,7 +93,10 @@ void RequestState::count(Errc result) noexcept {
     const TimeUs now = loop_->now_us();
     request_.ends(now);
     if (span_ != 0) end_span(result, now);
-    if (served_.stats) served_.stats->count_request(std::max(now, started_us_) - started_us_, result);
+    if (is_callback_) loop_->context()->na().callback_ends(now);
+    if (!served_.stats) return;
+    const bool alone = loop_->counts_alone() && (is_callback_ || loop_->here());
+    served_.stats->count_request(std::max(now, started_us_) - started_us_, result, alone);
 }
 
 Bytes RequestState::large_room(std::size_t bytes) noexcept {
@@ -135,6 +139,8 @@ Result<void> ServedBase::add(std::shared_ptr<ServedBase> served, const RpcName& 
                              void (*run)(rpc::Request&, void*) noexcept) {
     served->name = rpc.text;
     served->stats = served->node->stats_of(rpc);
+    const ServeOptions& options = served->options;
+    served->is_callback = !options.pool && !options.on_arrival && !options.urgent;
     const rpc::ProviderId provider = served->options.provider;
     rpc::Engine& engine = served->node->engine();
     rpc::Handler handler{run, {}, std::string(rpc.text), shape};

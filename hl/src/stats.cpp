@@ -60,6 +60,11 @@ std::uint64_t RpcStats::add_usual(RpcCounts& out) const noexcept {
     return calls;
 }
 
+void RpcStats::Side::read(Histogram& histogram) const noexcept {
+    for (std::size_t i = 0; i < times.size(); ++i)
+        histogram.counts[i] = times[i].load(std::memory_order_relaxed) + times_alone[i].load(std::memory_order_relaxed);
+}
+
 void RpcStats::read(RpcCounts& out) const {
     const auto copy = [](const Times& times, Histogram& histogram) {
         for (std::size_t i = 0; i < times.size(); ++i) histogram.counts[i] = times[i].load(std::memory_order_relaxed);
@@ -82,8 +87,8 @@ void RpcStats::read(RpcCounts& out) const {
             out.failures.push_back({static_cast<rpc::CallPhase>(phase), static_cast<Errc>(code), calls});
         }
     }
-    copy(calls_.times, out.call_time);
-    copy(requests_.times, out.serve_time);
+    calls_.read(out.call_time);
+    requests_.read(out.serve_time);
     out.calls = out.call_time.total();
     out.requests = out.serve_time.total();
     out.calls_failed = calls_.failed.load(std::memory_order_relaxed);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "loop.hpp"
+
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/test_yield.hpp>
 #include <cinnabar/hl/stop.hpp>
 
 #include <new>
@@ -32,18 +35,42 @@ StopScope::StopScope(StopScope* parent) noexcept : parent_(parent) {
 }
 
 StopScope::~StopScope() {
+    // An operation that stop() handed over ends without the mutex, maybe before stop() has let go of it.
+    if (stopped()) const std::lock_guard lock(mutex_);
     if (parent_) parent_->remove(up_);
-    CINNABAR_ASSERT(nodes_.empty());
+    leave_loop();
+    CINNABAR_ASSERT(nodes_.empty() && in_turns_.empty());
+}
+
+bool StopScope::serves(Loop& loop) noexcept {
+    const std::lock_guard lock(mutex_);
+    Loop* const served = loop_.load(std::memory_order_relaxed);
+    if (served == &loop) return true;
+    // A loop that is over has no operations. Only a stopped scope may still be with it.
+    if (served && !(served->over() && !stopped_.load(std::memory_order_relaxed))) return false;
+    loop.acquire();
+    loop_.store(&loop, std::memory_order_relaxed);
+    if (served) served->release();
+    return true;
+}
+
+void StopScope::leave_loop() noexcept {
+    Loop* const loop = loop_.load(std::memory_order_relaxed);
+    if (!loop) return;
+    if (stopped()) loop->stopped_scopes.remove(*this);
+    loop_.store(nullptr, std::memory_order_relaxed);
+    loop->release();
 }
 
 bool StopScope::add(StopNode& node) noexcept {
     const std::lock_guard lock(mutex_);
     if (stopped_.load(std::memory_order_relaxed)) return false;
+    node.in_turns = false;
     nodes_.push_back(node);
     return true;
 }
 
-void StopScope::remove(StopNode& node) noexcept {
+void StopScope::remove_locked(StopNode& node) noexcept {
     const std::lock_guard lock(mutex_);
     if (node.link.linked) nodes_.remove(node);
 }
@@ -56,12 +83,24 @@ void StopScope::stop() noexcept {
         const std::lock_guard lock(mutex_);
         if (!stopped_.exchange(true, std::memory_order_acq_rel)) {
             while (StopNode* node = nodes_.pop_front()) node->fire(*node);
+            if (Loop* loop = loop_.load(std::memory_order_relaxed)) {
+                if (loop->here()) {
+                    fire_in_turn();
+                } else {
+                    loop->stopped_scopes.add(*this);
+                    CINNABAR_TEST_YIELD("stop: handed over");
+                }
+            }
             if (source_) collect(*source_);
         }
     }
     if (!outermost) return;
     collecting = nullptr;
     for (std::stop_source& source : sources) source.request_stop();
+}
+
+void StopScope::fire_in_turn() noexcept {
+    while (StopNode* node = in_turns_.pop_front()) node->fire(*node);
 }
 
 std::stop_token StopScope::token() {
@@ -74,8 +113,9 @@ std::stop_token StopScope::token() {
 }
 
 void StopScope::reset() noexcept {
-    const std::lock_guard lock(mutex_);
-    CINNABAR_ASSERT(nodes_.empty() && !parent_);
+    const std::lock_guard lock(mutex_);  // first: the stop() may not have let go of it (~StopScope)
+    leave_loop();
+    CINNABAR_ASSERT(nodes_.empty() && in_turns_.empty() && !parent_);
     stopped_.store(false, std::memory_order_relaxed);
     source_.reset();
 }

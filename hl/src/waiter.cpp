@@ -169,7 +169,7 @@ void Waiter::drive_many(TimeUs deadline, bool idle) noexcept {
 
 bool Waiter::fall_asleep_in(Loop* loop) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!jobs_.empty() || done_) return false;
+    if (!jobs_.empty() || done_ || kicked_) return false;
     asleep_in_ = loop;
     return true;
 }

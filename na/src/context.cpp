@@ -5,6 +5,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/posted.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::na {
@@ -232,13 +233,24 @@ void Context::submit(WorkItem& work) noexcept { impl_->submit(work); }
 
 void Context::enqueue(WorkItem& work) noexcept { impl_->completions_.add(work); }
 
-TimeUs Context::callback_begins() noexcept {
-    return calling_user.timed == calling_user.ran ? calling_user.callback_began : impl_->clock_.coarse_us();
+TimeUs Context::callback_begins(Exact exact) noexcept {
+    const bool known = calling_user.timed == calling_user.ran;
+    if (exact == Exact::no) return known ? calling_user.callback_began : impl_->clock_.coarse_us();
+    return known && calling_user.exact ? calling_user.callback_began : impl_->clock_.now_us();
 }
 
-TimeUs Context::callback_ends() noexcept {
+TimeUs Context::callback_ends(TimeUs exactly) noexcept {
+    const bool told = calling_user.timed == calling_user.ran + 1;
     calling_user.timed = calling_user.ran + 1;
-    return calling_user.callback_began = impl_->clock_.coarse_us();
+    if (exactly != time_never) {
+        calling_user.exact = true;
+        calling_user.callback_began = exactly;
+    } else if (!told) {
+        calling_user.exact = false;
+        // The coarse time may be behind the exact time at which the callback began.
+        calling_user.callback_began = std::max(calling_user.callback_began, impl_->clock_.coarse_us());
+    }
+    return calling_user.callback_began;
 }
 
 unsigned Context::trigger(unsigned count_max) noexcept {

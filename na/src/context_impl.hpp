@@ -31,6 +31,7 @@ struct CallingUser {
     unsigned ran = 0;          // callbacks that this trigger() has run, including the present one
     unsigned timed = 0;        // the callback (by `ran`) that began at callback_began; 0: none
     TimeUs callback_began = 0;
+    bool exact = false;  // callback_began is the exact time, not the coarse one
 };
 // initial-exec: reached without a function call, also in a shared library.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local CallingUser calling_user;

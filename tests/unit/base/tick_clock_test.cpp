@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -66,7 +67,7 @@ class TickClockTest : public ::testing::Test {
         const double end = machine.real_ns + ns;
         while (machine.real_ns < end) {
             machine.pass(each_ns);
-            const TimeUs now = clock_.now_ns() / 1000;
+            const TimeUs now = clock_.now_ns(kept_) / 1000;
             ASSERT_GE(now, last_);
             last_ = now;
             const TimeUs real = machine.clock_us();
@@ -75,6 +76,7 @@ class TickClockTest : public ::testing::Test {
     }
 
     TickClock<MadeTicks> clock_;
+    TickClock<MadeTicks>::Kept kept_;
     TimeUs last_ = 0;
 };
 
@@ -135,17 +137,35 @@ TEST_F(TickClockTest, IsRightHoweverOftenItsThreadIsHeldUp) {
         machine.held_up_one_in = 8;
         machine.random = Random(seed);
         TickClock<MadeTicks> clock;
+        TickClock<MadeTicks>::Kept kept;
         last_ = 0;
         for (int i = 0; i < 200; ++i) {
             machine.pass(static_cast<double>(machine.random.below(2'000'000)));
             const TimeUs before = machine.clock_us();
-            const TimeUs now = clock.now_ns() / 1000;
+            const TimeUs now = clock.now_ns(kept) / 1000;
             ASSERT_GE(now, last_) << seed;
             ASSERT_GE(now + 1, before) << seed;
             ASSERT_LE(now, machine.clock_us() + 1) << seed;
             last_ = now;
         }
     }
+}
+
+// As threads do that read the clock at different times: one draws a line while others use the last one.
+TEST_F(TickClockTest, IsRightForEachThreadWhicheverLineItKeeps) {
+    std::array<TickClock<MadeTicks>::Kept, 3> kept;
+    std::array<TimeUs, kept.size()> last{};
+    for (int i = 0; i < 100'000; ++i) {            // 150 ms
+        if (i == 20'000) machine.clock_reads = 0;  // the length of a tick is known by now
+        machine.pass(static_cast<double>(machine.random.below(3'000)));
+        const std::size_t thread = machine.random.below(kept.size());
+        const TimeUs now = clock_.now_ns(kept[thread]) / 1000;
+        ASSERT_GE(now, last[thread]);
+        last[thread] = now;
+        const TimeUs real = machine.clock_us();
+        ASSERT_LE(now > real ? now - real : real - now, 1u);
+    }
+    EXPECT_LE(machine.clock_reads, 20u) << "one line for all, each 10 ms";
 }
 
 TEST(TickClockThreads, GoesBackOnNone) {

@@ -25,6 +25,28 @@ TEST(Histogram, quantiles_are_upper_edges) {
     EXPECT_EQ(counts.serve_time.quantile_us(0.5), 0u);
 }
 
+TEST(Histogram, adds_what_one_thread_counts_alone_to_what_all_count) {
+    constexpr std::uint64_t times = 20'000;
+    RpcStats stats;
+    const auto count = [&stats](bool alone) {
+        for (std::uint64_t i = 0; i < times; ++i) {
+            stats.count_call(i % 100, i % 2 == 0 ? Errc::ok : Errc::canceled, alone);
+            stats.count_request(7, Errc::ok, alone);
+        }
+    };
+    std::thread another([&] { count(false); });
+    std::thread one_more([&] { count(false); });
+    count(true);
+    another.join();
+    one_more.join();
+    RpcCounts counts;
+    stats.read(counts);
+    EXPECT_EQ(counts.calls, 3 * times);
+    EXPECT_EQ(counts.calls_failed, 3 * times / 2);
+    EXPECT_EQ(counts.requests, 3 * times);
+    EXPECT_EQ(counts.serve_time.counts.at(Histogram::bucket_of(7)), 3 * times);
+}
+
 TEST(Histogram, quantiles_are_at_most_a_quarter_too_long) {
     for (TimeUs took_us = 1; took_us < 100'000'000; took_us = took_us * 9 / 8 + 1) {
         Histogram histogram;

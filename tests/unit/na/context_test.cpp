@@ -95,6 +95,42 @@ TEST_F(ContextTest, TheQueueRunsInOrderAndOnlyFromTrigger) {
     EXPECT_FALSE(context_->has_completions());
 }
 
+TEST_F(ContextTest, ACallbackBeginsWhenTheOneRightBeforeItEnded) {
+    open(ThreadUse::one);
+    constexpr TimeUs told = 1'000;  // no time that the clock has
+    std::vector<TimeUs> began;
+    const auto note = [&] { began.push_back(context_->callback_begins(Context::Exact::yes)); };
+    Step tells([&] { (void)context_->callback_ends(told); });
+    Step notes([&] {
+        note();
+        note();  // it began once
+    });
+    Step notes_later(note);
+    Step tells_coarsely([&] { (void)context_->callback_ends(); });
+    Step tells_the_future(
+        [&] { (void)context_->callback_ends(after(steady_clock().now_us(), std::chrono::hours(1))); });
+    Step goes_not_back([&] { EXPECT_GE(context_->callback_ends(), context_->callback_begins()); });
+    Step ends_twice([&] {
+        (void)context_->callback_ends(told);
+        EXPECT_EQ(context_->callback_ends(), told);
+    });
+    for (Step* step : {&tells, &notes, &notes_later}) context_->enqueue(*step);
+    const TimeUs before = steady_clock().now_us();
+    EXPECT_EQ(context_->trigger(100), 3u);
+    ASSERT_EQ(began.size(), 3u);
+    EXPECT_EQ(began[0], told);
+    EXPECT_EQ(began[1], told);
+    EXPECT_GE(began[2], before) << "there was one in between that has not told when it ended";
+    for (Step* step : {&tells_coarsely, &notes_later, &ends_twice}) context_->enqueue(*step);
+    EXPECT_EQ(context_->trigger(100), 3u);
+    EXPECT_GE(began[3], before) << "the coarse time is not exact";
+    for (Step* step : {&tells_the_future, &goes_not_back}) context_->enqueue(*step);
+    EXPECT_EQ(context_->trigger(100), 2u);
+    context_->enqueue(notes_later);
+    EXPECT_EQ(context_->trigger(100), 1u);
+    EXPECT_GE(began[4], before) << "what happened between two trigger() is not known";
+}
+
 TEST_F(ContextTest, ProgressReturnsAtOnceWhileTheQueueIsNotEmpty) {
     open(ThreadUse::one);
     Step a([] {});

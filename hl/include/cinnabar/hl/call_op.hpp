@@ -18,6 +18,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -40,6 +41,36 @@ struct CallEnd {
     // come_again(), which means that the handler has done nothing.
     std::optional<Microseconds> come_again = {};
     std::uint64_t place = 0;
+};
+
+class CallOp;
+
+// What few calls need: a stop token, and facts for the error of a call that failed. Taken from a pool, so that only
+// those pay for it.
+class CINNABAR_API CallExtras {
+  public:
+    struct Cancel {
+        CallOp* op;
+        void operator()() const noexcept;
+    };
+    struct Parts : Framed {
+        std::stop_token stop;  // of CallOptions
+        std::optional<std::stop_callback<Cancel>> stop_callback;
+        na::Addr to;
+        std::string text;     // of an application's error, or how the call ended
+        SharedDetail ending;  // the latter as data (call_ending.hpp)
+    };
+    // Null: there are none.
+    [[nodiscard]] Parts* get() const noexcept { return parts_.get(); }
+    // Makes them, unless they are there. Null: there is no memory.
+    [[gnu::cold, gnu::noinline]] Parts* make() noexcept;
+    // False: there is no memory.
+    [[nodiscard, gnu::cold, gnu::noinline]] bool set_stop(const std::stop_token& stop) noexcept;
+    // Without memory, the error does not name the peer.
+    [[gnu::cold, gnu::noinline]] void set_peer(const na::Addr& to) noexcept;
+
+  private:
+    std::unique_ptr<Parts> parts_;
 };
 
 // The part of a call that does not depend on its types.
@@ -88,10 +119,6 @@ class CINNABAR_API CallOp {
     [[nodiscard]] Result<Out> take() noexcept;
 
   private:
-    struct CancelCall {
-        CallOp* op;
-        void operator()() const noexcept { op->call_->cancel(); }
-    };
     // The buffer for encoded arguments of that size. Empty on failure; the error is kept in error_.
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void fail(Errc code) noexcept;
@@ -101,7 +128,9 @@ class CINNABAR_API CallOp {
     static void resume_awaiting(CallOp& op) noexcept;
     // `held`: the outcome may be taken on another thread, or after the callback has returned.
     enum class Held : bool { no, yes };
-    void watch() noexcept;
+    // Registers the started call where it may be stopped. It may have ended already, and not in this thread's turn: so
+    // it does not read extras_. by_token: the extras, if a token may stop the call.
+    void watch(bool in_turn, CallExtras::Parts* by_token) noexcept;
     void end(Held held) noexcept;
     void give_back() noexcept {
         if (rpc::Call* call = std::exchange(call_, nullptr)) call->release();
@@ -112,13 +141,14 @@ class CINNABAR_API CallOp {
     // Whether the call succeeded with a result of this shape.
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
+    [[gnu::noinline]] void tell_more(rpc::Call& call) noexcept;
     [[gnu::cold, gnu::noinline]] void tell_ending(rpc::Call& call, TimeUs took_us) noexcept;
     [[gnu::cold, gnu::noinline]] void tell_refusal() noexcept;
     [[gnu::cold, gnu::noinline]] void tell(std::string_view first, std::string_view second = {}) noexcept;
     // Splits the time of a call into phases. `now`: when the callback of the call runs. False: the answer does not say
     // how much time the target took.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
-    [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
+    void count_parts(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_unusual_parts(const rpc::Call& call, TimeUs told) const noexcept;
     // Makes the call a part of this trace.
     void join(const TraceContext& trace) noexcept;
@@ -131,19 +161,16 @@ class CINNABAR_API CallOp {
     Loop* loop_ = nullptr;       // holds a reference
     RpcStats* stats_ = nullptr;
     std::string_view name_;
-    na::Addr to_;  // set only if the call failed, for the text of the error
     std::optional<Microseconds> deadline_;
-    std::stop_token stop_;
     std::size_t input_bytes_ = 0;
-    std::uint64_t parent_span_ = 0;  // of a call in a trace, once it was started
-    Finished finished_ = nullptr;
+    std::uint64_t parent_span_;     // valid only of a call in a trace, once it was started
+    Finished finished_;             // these two are valid once it was started
+    StopScope* scope_;              // null: the task cannot be stopped
     Executor* executor_ = nullptr;  // where the coroutine that awaits it resumes; null: on the loop
-    StopScope* scope_ = nullptr;
-    StopNode stop_node_;
-    std::optional<std::stop_callback<CancelCall>> stop_callback_;
-    // How many of start() and the completion are done. If the call can be stopped, these two may run on two threads at
-    // the same time; the second to increment the count calls end().
+    // start() and the completion of a call that can be stopped may run on two threads at the same time, unless start()
+    // runs in a turn of the loop. Counts how many of the two are done; the second to increment the count calls end().
     std::atomic<std::uint8_t> arrived_{0};
+    bool overlaps_ = false;
     bool watched_ = false;
     bool in_flight_ = false;
     bool result_held_ = false;  // counted in Loop::results_held
@@ -157,12 +184,9 @@ class CINNABAR_API CallOp {
     rpc::CallPhase longest_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
     std::uint64_t place_;  // valid only if comes_again_: most calls have none
-    // More facts for the error. Allocated separately, so that only calls that fail pay for them.
-    struct Told {
-        std::string text;     // of an application's error, or how the call ended
-        SharedDetail ending;  // the latter as data (call_ending.hpp)
-    };
-    std::unique_ptr<Told> told_;  // null: nothing
+    CallExtras extras_;
+    // For a StopNode, which is made only if the task can be stopped.
+    alignas(StopNode) std::byte stop_node_room_[sizeof(StopNode)];
     // For a Job, which is made only to resume on another thread; uninitialized before that.
     alignas(Job) std::byte job_room_[sizeof(Job)];
 };

@@ -112,7 +112,9 @@ class CINNABAR_API NodeRef : public Calls {
     // thread and any RPC handler may call stop_running(), but not a signal handler: block the signal and wait for the
     // signal in a thread.
     void stop_running() const noexcept;
-    // Makes progress and runs callbacks once, without waiting. For programs with their own event loop.
+    // Makes progress and runs callbacks once, without waiting. For programs with their own event loop. Any thread, also
+    // in a callback, which then drives what it runs in. Does nothing for a loop that another thread drives: of a node
+    // with its own threads, or in run(), wait() or poll() at this moment. Requires: the node lives until it returns.
     void poll() const noexcept;
 
     // Stops the service, and waits until running calls and requests have ended. From now on, the node answers new
@@ -125,7 +127,8 @@ class CINNABAR_API NodeRef : public Calls {
     // (NodeOptions::timed_one_in). Empty if no call was timed since the connection was made.
     [[nodiscard]] std::optional<rpc::PeerTimes> peer_times(const na::Addr& to) const;
     // Returns a context of the rpc layer, for its counters, events of peers, and notices. Requires: `index` <
-    // NodeOptions::contexts.
+    // NodeOptions::contexts. Never call its trigger(), which would run callbacks at the same time as the node does;
+    // poll() runs them.
     [[nodiscard]] rpc::Context& rpc_context(unsigned index = 0) const noexcept;
 
   protected:

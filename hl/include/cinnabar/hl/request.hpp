@@ -23,8 +23,9 @@ struct RequestScope;
 class CINNABAR_API RequestState {
   public:
     // Takes over the reference to `request`. Begins::later: the request waits for its handler until begins(), which is
-    // called once, on the thread on which the handler runs.
-    enum class Begins : bool { at_once, later };
+    // called once, on the thread on which the handler runs. Begins::as_callback: as at_once, and the handler is all that
+    // a callback of trigger() does.
+    enum class Begins : std::uint8_t { at_once, later, as_callback };
     RequestState(ServedBase& served, rpc::Request& request, Begins when = Begins::at_once) noexcept;
     ~RequestState();
     RequestState(const RequestState&) = delete;
@@ -55,10 +56,6 @@ class CINNABAR_API RequestState {
     [[nodiscard]] bool decode(T& input) noexcept;
 
   private:
-    [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept {
-        const Bytes room = request_.output_room();
-        return bytes <= room.size() ? room : large_room(bytes);
-    }
     [[nodiscard]] Bytes large_room(std::size_t bytes) noexcept;
     void count(Errc result) noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span() noexcept;
@@ -67,6 +64,7 @@ class CINNABAR_API RequestState {
     ServedBase& served_;
     rpc::Request& request_;
     Loop* loop_;
+    const bool is_callback_;
     TimeUs started_us_;
     std::uint64_t span_ = 0;  // 0: not recorded
     bool sampled_ = false;    // of the trace, as this node passes it on
@@ -125,8 +123,11 @@ void RequestState::answer(const T& value) noexcept {
         if (!sizer.ok()) return answer_error(sizer.error());
         bytes = sizer.size();
     }
-    const Bytes room = room_for(bytes);
-    if (request_.answered()) return;
+    Bytes room = request_.output_room();
+    if (bytes > room.size()) [[unlikely]] {
+        room = large_room(bytes);
+        if (request_.answered()) return;
+    }
     std::size_t used = 0;
     if (const Errc refused = rpc::encode(room, value, used); refused != Errc::ok) return answer_error(refused);
     count(Errc::ok);

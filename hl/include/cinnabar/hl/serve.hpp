@@ -53,6 +53,7 @@ struct CINNABAR_API ServedBase {
     ServeOptions options;
     RpcStats* stats = nullptr;
     std::string_view name;
+    bool is_callback = false;  // it runs as a callback of trigger(), if it is a plain function
 
     // Counts a handler that may run for longer than the call that starts it. False once the node is being destroyed.
     [[nodiscard]] bool enter() noexcept;
@@ -173,7 +174,7 @@ struct Served : ServedBase {
     // Plain functions on the loop: no frame, no copy of the arguments.
     static void run_inline(rpc::Request& request, void* target) noexcept requires(!coroutine) {
         auto& self = *static_cast<Served*>(target);
-        RequestState state(self, request);
+        RequestState state(self, request, self.begins_inline());
         Input input{};
         if (!state.decode(input)) return;
         const detail::TraceScope trace(state);
@@ -203,6 +204,12 @@ struct Served : ServedBase {
     }
 
   private:
+    // A callback that still destroys much behind its answer does not end with it.
+    [[nodiscard]] RequestState::Begins begins_inline() const noexcept {
+        constexpr bool ends_with_answer = std::is_trivially_destructible_v<Input> &&
+                                          (std::is_void_v<Plain> || std::is_trivially_destructible_v<Plain>);
+        return ends_with_answer && is_callback ? RequestState::Begins::as_callback : RequestState::Begins::at_once;
+    }
     static detail::Root handle(Served& self, rpc::Request& request) {
         const bool on_pool = self.pool() != nullptr;
         RequestState state(self, request, on_pool ? RequestState::Begins::later : RequestState::Begins::at_once);

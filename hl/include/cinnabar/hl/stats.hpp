@@ -50,8 +50,11 @@ struct RpcCounts {
 // The live counters of one RPC.
 class RpcStats {
   public:
-    void count_call(TimeUs took_us, Errc result) noexcept { calls_.count(took_us, result); }
-    void count_request(TimeUs took_us, Errc result) noexcept { requests_.count(took_us, result); }
+    // `alone`: in a turn of the node's first loop (Loop::counts_alone), where no other thread counts alone.
+    void count_call(TimeUs took_us, Errc result, bool alone = false) noexcept { calls_.count(took_us, result, alone); }
+    void count_request(TimeUs took_us, Errc result, bool alone = false) noexcept {
+        requests_.count(took_us, result, alone);
+    }
     CINNABAR_API void count_parts(const CallParts& parts) noexcept;
     // The same in fewer instructions.
     CINNABAR_API void count_usual(const rpc::UsualParts& parts) noexcept;
@@ -68,13 +71,21 @@ class RpcStats {
 
     using Times = std::array<std::atomic<std::uint64_t>, Histogram::buckets>;
     struct Side {
-        Times times{};
+        Times times{};        // counted by all threads
+        Times times_alone{};  // written by one thread at a time
         std::atomic<std::uint64_t> failed{0};
 
-        void count(TimeUs took_us, Errc result) noexcept {
-            times[Histogram::bucket_of(took_us)].fetch_add(1, std::memory_order_relaxed);
+        void count(TimeUs took_us, Errc result, bool alone) noexcept {
+            const std::size_t bucket = Histogram::bucket_of(took_us);
+            if (alone) [[likely]] {
+                std::atomic<std::uint64_t>& counted = times_alone[bucket];
+                counted.store(counted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            } else {
+                times[bucket].fetch_add(1, std::memory_order_relaxed);
+            }
             if (result != Errc::ok) failed.fetch_add(1, std::memory_order_relaxed);
         }
+        void read(Histogram& histogram) const noexcept;
     };
     struct Part {
         Times times{};  // without those of 0 us
