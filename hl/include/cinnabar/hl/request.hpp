@@ -23,8 +23,8 @@ struct RequestScope;
 class CINNABAR_API RequestState {
   public:
     // Takes over the reference to `request`. Begins::later: the request waits for its handler until begins(), which is
-    // called once, on the thread on which the handler runs. Begins::as_callback: as at_once, and the handler is all that
-    // a callback of trigger() does.
+    // called once, on the thread on which the handler runs. Begins::as_callback: as at_once, and the handler is all
+    // that a callback of trigger() does.
     enum class Begins : std::uint8_t { at_once, later, as_callback };
     RequestState(ServedBase& served, rpc::Request& request, Begins when = Begins::at_once) noexcept;
     ~RequestState();

@@ -20,9 +20,9 @@ class StoppedScopes;
 // Registration of one operation with a StopScope; embedded in the operation.
 struct StopNode {
     ListLink<StopNode> link;
-    // Runs at most once, under a lock: inside stop() or, for add_in_turn(), in a turn of the loop. The function must not
-    // block, run user code, use any scope, or take ownership of a context, because the owner of a context may complete
-    // operations that take this lock, or the lock of another scope.
+    // Runs at most once, under a lock: inside stop() or, for add_in_turn(), in a turn of the loop. The function must
+    // not block, run user code, use any scope, or take ownership of a context, because the owner of a context may
+    // complete operations that take this lock, or the lock of another scope.
     void (*fire)(StopNode& self) noexcept = nullptr;
     void* user = nullptr;
     bool in_turns = false;  // for StopScope

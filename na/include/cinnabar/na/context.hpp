@@ -114,8 +114,8 @@ class CINNABAR_API Context {
     unsigned trigger(unsigned count_max) noexcept;
     // Call callback_begins() at the beginning and callback_ends() at the end of a callback that trigger() runs; both
     // return the coarse time. The end of one callback counts as the beginning of the next, so each callback in a row
-    // reads the clock only once. Exact::yes: callback_begins() returns the exact time instead. `exactly`: the exact time
-    // of the end, if the callback has just read it; then callback_ends() need not read the coarse time.
+    // reads the clock only once. Exact::yes: callback_begins() returns the exact time instead. `exactly`: the exact
+    // time of the end, if the callback has just read it; then callback_ends() need not read the coarse time.
     enum class Exact : bool { no, yes };
     [[nodiscard]] TimeUs callback_begins(Exact exact = Exact::no) noexcept;
     TimeUs callback_ends(TimeUs exactly = time_never) noexcept;
