@@ -86,6 +86,7 @@ void Loop::drive_alone(Microseconds timeout) noexcept {
 }
 
 void Loop::poll() noexcept {
+    if (closed()) return;  // a callback that runs while the node closes
     // Loops on a simulated clock are used by one thread at a time.
     if (simulated_clock_ || leads()) return drive(Microseconds{0});
     if (threaded_ || !try_lead()) return;

@@ -145,6 +145,23 @@ TEST_F(StopRaces, PollInACallbackDrivesWhatItRunsIn) {
     EXPECT_TRUE(sync_wait(polls()).ok());
 }
 
+TEST_F(StopRaces, PollInACallbackOfANodeThatClosesDoesNothing) {
+    for (const unsigned contexts : {1u, 2u}) {
+        std::optional<Node> closing = Node::open("tcp://", {.contexts = contexts, .progress_thread = false}).value();
+        const NodeRef ref = *closing;
+        Errc ended = Errc::ok;
+        for (unsigned i = 0; i < 2 * contexts; ++i) {
+            ref.call(stays, to()).then([&ended, ref](const Result<void>& result) {
+                ref.poll();
+                ended = result.code();
+            });
+        }
+        EXPECT_TRUE(within_10s([&] { return ref.poll(), stays_.is_open(); }));
+        closing.reset();
+        EXPECT_NE(ended, Errc::ok);
+    }
+}
+
 TEST_F(StopRaces, AStopIsSeenAtOnceByNewCallsAndInTheNextTurnByThoseListed) {
     Scope* stopped = nullptr;
     Errc listed = Errc::busy;

@@ -113,8 +113,9 @@ class CINNABAR_API NodeRef : public Calls {
     // signal in a thread.
     void stop_running() const noexcept;
     // Makes progress and runs callbacks once, without waiting. For programs with their own event loop. Any thread, also
-    // in a callback, which then drives what it runs in. Does nothing for a loop that another thread drives: of a node
-    // with its own threads, or in run(), wait() or poll() at this moment. Requires: the node lives until it returns.
+    // in a callback, which then drives the loop that runs the callback. Does nothing for a loop that another thread
+    // drives (of a node with its own threads, or in run(), wait() or poll() at this moment), and in callbacks that run
+    // while the node closes. Requires: the node lives until poll() returns.
     void poll() const noexcept;
 
     // Stops the service, and waits until running calls and requests have ended. From now on, the node answers new
