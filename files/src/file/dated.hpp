@@ -29,7 +29,7 @@ struct ChangeTime {
 // second. False for file systems that are not known to do so, such as those of a network.
 [[nodiscard]] bool dates_changes(int fd, const FileStamp& stamp) noexcept;
 
-// Returns the file's stamp as soon as every later change gives the file another stamp; waits up to 50 ms for that.
+// Returns a stamp that every later change of the file will alter; waits up to 50 ms until the file has such a stamp.
 // Requires: nobody writes to the file any more. Empty: changes of this file cannot be detected.
 [[nodiscard]] std::optional<FileStamp> final_stamp(int fd) noexcept;
 

@@ -80,8 +80,8 @@ inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 // If one connection does not fill the network path, windows of the session's files go over several connections. Over
 // each further connection, the client makes a hello call, and then a join call in place of a login. The answer to join
 // proves that the server at the other end is the session's. From then on, calls of the session may come over this
-// connection; only window, read and push calls gain from that. Their seals are those of the session. A hold call stays
-// open over each further connection, too; when that call ends, only its connection leaves the session.
+// connection, sealed as over the first one; only window, read and push calls gain from that. A hold call stays open
+// over each further connection, too; when that call ends, only its connection leaves the session.
 inline constexpr unsigned session_connections_max = 8;  // with the first one
 struct JoinIn {
     Seal seal;            // of the session

@@ -90,8 +90,8 @@ class ShmTransport final : public na::SessionTransport {
     // it accesses (fences.cpp). False: out of memory.
     [[nodiscard]] bool watch(const RingHeader& incoming) noexcept;
     void unwatch(const RingHeader& incoming) noexcept;
-    // Keeps the incoming ring of an ended session, which says that the peer accesses a lease. Call linger() instead of
-    // unwatch() in that case. Allocates nothing.
+    // Keeps the incoming ring of an ended session. Call it instead of unwatch() if that ring says that the peer still
+    // accesses a lease. Allocates nothing.
     void linger(const RingHeader& incoming, Segment memory, pid_t pid, PeerProcess process) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
     // Submits the work of leases whose fence is over, or has failed, to `host`; returns how many.

@@ -30,8 +30,8 @@ void SealedAccess::access_failed(Errc why) noexcept { session_.fail(why); }
 // Output.
 
 void SealedAccess::send() noexcept {
-    // If there is no room for all answers, requests and data, sending is resumed when the transport below returns a
-    // message, or, if the session is blocked, in the next round.
+    // What finds no room is sent later: if the session has reached its limit, when the transport below returns a
+    // message; if the session is blocked, in the next round.
     (void)(send_answers() && send_requests() && send_data());
 }
 

@@ -42,7 +42,8 @@ class CINNABAR_API RequestState {
     [[nodiscard]] Microseconds time_left() const noexcept;
 
     // The trace that the request belongs to; empty: none. The span in the TraceContext is the handler's or, if no
-    // Tracer records the handler, the call's. The trace is not sampled if the caller says so, or this node's Tracer.
+    // Tracer records the handler, the call's. The trace is sampled unless the caller or this node's Tracer decides
+    // otherwise.
     [[nodiscard]] TraceContext trace() const noexcept;
     [[nodiscard]] bool traced() const noexcept { return request_.asks().traced(); }
     [[nodiscard]] NodeCore& core() const noexcept;

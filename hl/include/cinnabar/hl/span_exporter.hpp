@@ -38,8 +38,9 @@ struct SpanRecord {
 
 struct SpanExporterOptions {
     std::uint32_t one_in = 1;  // one in this many calls outside of any trace begins one; 0: none
-    // Of the calls that one_in chose, so many begin a trace in a second, and of the requests that bring a sampled one,
-    // so many are recorded; as many more at once after a quiet second. 0: no limit. Further ones are counted.
+    // traces_per_second: how many of the calls that one_in chose may begin a trace. requests_per_second: how many of
+    // the requests that arrive with a sampled trace are recorded. After a quiet second, as many more may come at once.
+    // 0: no limit. Those over a limit are not recorded, only counted.
     std::uint32_t traces_per_second = 1'000;
     std::uint32_t requests_per_second = 10'000;
     std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
