@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TreeRun: one process's part of a collective call: it runs the handler, calls the members below it in the tree, and
-// takes over the subtree of a member that dies.
+// TreeRun: one process's part of a collective call: it runs the handler, calls the members below it in the tree,
+// combines their answers with the handler's, and takes over the subtree of a member that dies.
 #pragma once
 
 #include "core.hpp"

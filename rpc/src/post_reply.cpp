@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replies on the slow path: a reply is written, posted as an operation, and tried again later while the transport has
-// no room. A reply is over when it was sent or cannot be sent.
+// no room. A reply is over when it was sent or cannot be sent. Replies on the fast path: request.cpp.
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
