@@ -253,15 +253,11 @@ void Service::end_files_with_gaps(Session& session) {
     }
 }
 
-void Service::end_late_sessions() {
-    for (const auto& session : logins_.expire()) end_session(*session);
-}
-
 hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
     constexpr Microseconds interval = std::chrono::seconds(1);
     constexpr unsigned trim_every = 60;
     for (unsigned rounds = 1; co_await node.sleep_for(interval) == Errc::ok; ++rounds) {
-        end_late_sessions();
+        for (const auto& session : logins_.expire()) end_session(*session);
         logins_.for_each([this](Session& session) { end_files_with_gaps(session); });
         if (rounds % trim_every == 0) disk_.start([this] { (void)root_.trim_remains(); });
     }
@@ -440,19 +436,20 @@ hl::Task<Result<CommitOut>> Service::commit(hl::Request<CommitIn> request) {
     if (hooks_.before_naming) {
         before = [this, &saving](int fd) {
             StagedFile staged{saving->claim.name(), saving->upload->bytes(), {}, fd};
-            if (saving->upload->checked()) staged.checksum = saving->upload->checksum();
+            staged.checksum = saving->upload->checksum();
             return hooks_.before_naming(staged);
         };
     }
     Result<void> outcome = co_await saving->upload->commit(request->checksum, before, request->synced);
     if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
     saving->charge.keep();
+    const auto checksum = saving->upload->checksum();
     CommitOut out;
-    if (saving->upload->checked()) out.checksum = saving->upload->checksum();
+    out.checksum = checksum.value_or(0);
     if (hooks_.ended) {
         const auto bytes = saving->upload->bytes();
         ServerEvent saved{ServerEvent::Kind::saved, name, request.source().to_string(), bytes, {}, {}};
-        if (saving->upload->checked()) saved.checksum = out.checksum;
+        saved.checksum = checksum;
         hooks_.ended(saved);
     }
     co_return out;

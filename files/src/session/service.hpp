@@ -213,7 +213,6 @@ class Service {
     void give_up(Session& session, std::uint64_t file, const Error& why);
     // Ends files whose windows wait for a missing earlier one, or to be sent again. Call once a second.
     void end_files_with_gaps(Session& session);
-    void end_late_sessions();
     // Every second, ends sessions that were not held in time and files with gaps; every minute, trims the remains.
     [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
     // Reports the error to ServerHooks::ended, and returns it in the form sent to the client.

@@ -40,6 +40,12 @@ hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Ta
     co_return asked;
 }
 
+// Compares the sum of what has arrived with the client's. Runs on a disk thread.
+Result<void> compare_sum(const ArrivingSum& sum, std::optional<std::uint64_t> so_far) {
+    if (!so_far || sum.read() == *so_far) return {};
+    return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
+}
+
 }  // namespace
 
 Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, const Root& root, NewFile file, std::uint64_t bytes,
@@ -242,11 +248,6 @@ hl::Task<Result<void>> Upload::write_now(std::uint64_t offset, ConstBytes conten
     co_return written;
 }
 
-Result<void> Upload::compare_sum(const ArrivingSum& sum, SoFar so_far) {
-    if (!so_far || sum.read() == *so_far) return {};
-    return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
-}
-
 void Upload::keep_sum(ArrivingSum sum, SoFar so_far) noexcept {
     sum_ = std::move(sum);
     compared_ = compared_ && so_far;
@@ -376,7 +377,7 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
     give_up(Error{Errc::closed, "the file is being committed"});
     if (checked_) {
         if (auto same = compare_sum(sum_, checksum); !same) co_return std::move(same).error();
-        file_.keep_checksum(this->checksum());
+        file_.keep_checksum(sum_.whole().digest());
     }
     const Sync how = synced ? Sync::each : Sync::none;
     co_return co_await disk_.run([this, &before_naming, how] { return file_.commit(before_naming, how); });

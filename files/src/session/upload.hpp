@@ -90,12 +90,13 @@ class Upload {
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-    [[nodiscard]] bool checked() const noexcept { return checked_; }
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept { return file_.resumed_bytes(); }
     [[nodiscard]] std::uint64_t basis_bytes() const noexcept { return basis_ ? basis_->bytes() : 0; }
     [[nodiscard]] std::uint64_t proven_bytes() const noexcept { return proven_bytes_; }
-    // XXH3 of the whole file, once commit() has begun; only if checked.
-    [[nodiscard]] std::uint64_t checksum() const noexcept { return sum_.whole().digest(); }
+    // XXH3 of the whole file, once commit() has begun. Empty if the file is not checked.
+    [[nodiscard]] std::optional<std::uint64_t> checksum() const noexcept {
+        return checked_ ? std::optional(sum_.whole().digest()) : std::nullopt;
+    }
 
   private:
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in, bool may_come_again);
@@ -121,9 +122,7 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content, SoFar so_far);
     // Requires: the caller has the turn for `offset` (writing_).
     [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content, SoFar so_far);
-    // Runs on a disk thread. Compares `sum`, which includes the window, with `so_far`. The caller calls keep_sum() when
-    // the window is written.
-    [[nodiscard]] static Result<void> compare_sum(const ArrivingSum& sum, SoFar so_far);
+    // Call on a disk thread when the window is written. `sum` includes the window, and was compared with `so_far`.
     void keep_sum(ArrivingSum sum, SoFar so_far) noexcept;
     // What is known of the remains that this object leaves. Empty: nothing.
     [[nodiscard]] std::optional<KnownRemains::Part> known_part();
