@@ -214,9 +214,9 @@ TEST_P(VfatNamed, AFileThatIsPreservedIsNotMovedAgain) {
     }
 }
 
-// Nothing is kept of it either, to resume from.
+// Nothing is kept of it either, to resume from. On a real vfat this needs 4 GiB for the source, which the machine of
+// tests/vm does not have: there, a sparse file that is too large is told (add_what_is_not_held()).
 TEST_P(Vfat, ATooLargeFileIsToldBeforeItIsMoved) {
-    if (real_vfat()) GTEST_SKIP() << "it would need 4 GiB here";
     fs::remove_all(tree);
     fs::create_directory(tree);
     (void)folder.put("tree/film", pattern(largest + 1));
@@ -236,7 +236,6 @@ INSTANTIATE_TEST_SUITE_P(By, Vfat, testing::Values(Command::save, Command::fetch
 
 // A file system that is not known for its rules, as one in user space.
 TEST(VfatUnknown, ANameThatItDoesNotTakeIsTold) {
-    if (real_vfat()) GTEST_SKIP() << "it is known";
     const Folder folder;
     const auto file = folder.put("a:b", "content");
     const std::string root = folder.at("root");
@@ -255,7 +254,6 @@ TEST(VfatUnknown, ANameThatItDoesNotTakeIsTold) {
 
 // A sparse file takes all its space there at once.
 TEST(VfatRoom, ASparseFileIsNotMadeIntoTheSpaceThatIsKeptFree) {
-    if (real_vfat()) GTEST_SKIP() << "it would need 4 GiB here";
     const Folder folder;
     const auto holes = folder.put("holes", "");
     constexpr std::uint64_t gigabyte = 1u << 30;
