@@ -60,7 +60,9 @@ TEST_F(MemoryOfGroup, a_member_that_is_known_takes_less_than_192_bytes) {
     EXPECT_EQ(group_.view().present().size(), known_before + counted + 1);
     const double each = static_cast<double>(support::heap_bytes_in_use() - before) / counted;
     // Under a sanitizer, whose heap is not counted, this finds misuse of memory only.
-    if (!support::sanitized) EXPECT_GT(each, 0);
+    if (!support::sanitized) {
+        EXPECT_GT(each, 0);
+    }
     EXPECT_LT(each, 192) << "bytes, with the view and what gossip has still to tell of it";
 }
 

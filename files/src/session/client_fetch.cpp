@@ -50,8 +50,6 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_windows();
     [[nodiscard]] hl::Task<void> receive_lane();
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
-    // Requests a window over one of the connections; if that fails, once more over the first one.
-    [[nodiscard]] hl::Task<Result<ReadOut>> request_over_stream(ReadIn& read, const Buffer& buffer) const;
     // Offers the server the bytes that an interrupted attempt left. Where the attempt left none, offers the bytes of
     // the older version; past the end of the older version, offers zeros if the file is sparse.
     void offer(ReadIn& read, Bytes content) const;
@@ -179,7 +177,10 @@ hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t of
         const Pace::Pass pass = co_await client.pace_.take();
         passing.advance(offset + count);
         if (failure) co_return *failure;
-        arrived = co_await request_over_stream(read, *buffer);
+        // The server may still write into the buffer if its end of a lost connection could not be closed.
+        const auto may_repeat = [&buffer] { return !buffer->region().quarantined(); };
+        auto moving = MoreStreams::move_window(client, read_rpc, read, false, failure, may_repeat);
+        arrived = co_await std::move(moving);
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
     if (arrived->had_bytes == 0 && !arrived->hole) MoreStreams::window_moved(client, count);
@@ -199,22 +200,6 @@ hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t of
     writing.advance(offset + count);
     if (progress) progress(count);
     co_return written;
-}
-
-hl::Task<Result<ReadOut>> ClientSession::Receiving::request_over_stream(ReadIn& read, const Buffer& buffer) const {
-    const auto request = [this, &read](const na::Addr& server) {
-        client.seals_.stamp(read);
-        return client.node_.call(read_rpc, server, read, window_deadline);
-    };
-    const Streams::Use stream = client.streams_.use();
-    Result<ReadOut> arrived = co_await request(stream.server());
-    if (arrived || stream.is_first() || failure) co_return arrived;
-    stream.failed(arrived.error());
-    // The server may still write into the buffer if its end of the connection could not be closed.
-    if (buffer.region().quarantined()) co_return arrived;
-    const Streams::Use first = client.streams_.use(true);
-    read.again = true;
-    co_return co_await request(first.server());
 }
 
 void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {

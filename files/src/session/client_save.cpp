@@ -105,11 +105,8 @@ struct ClientSession::Sending {
     [[nodiscard]] hl::Task<Result<Window>> read_window(std::uint64_t offset);
     // `holed`: sends the checksums of all blocks, so that the server does not pull blocks of zeros.
     [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset, bool holed);
-    // Sends a window over one of the connections; if that fails, once more over the first one.
-    [[nodiscard]] hl::Task<Result<WindowOut>> send_over_stream(WindowIn& window);
     // Sends the window by a push: the server answers with a fill call that grants a buffer, which fill() writes into.
     [[nodiscard]] hl::Task<Result<void>> push_window(std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<void>> push_over_stream(PushIn& push);
     // Reads the window that the server asks for, in its turn; or once more, if it is pushed again.
     [[nodiscard]] hl::Task<Result<void>> fill_buffer(const FillIn& in);
     [[nodiscard]] hl::Task<Result<void>> fill_again(const FillIn& in);
@@ -429,7 +426,9 @@ hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset,
     const Pace::Pass pass = co_await client.pace_.take();
     passing.advance(offset + bytes);
     if (failure) co_return *failure;
-    Result<WindowOut> sent = co_await send_over_stream(window);
+    constexpr auto may_repeat = [] { return true; };
+    auto moving = MoreStreams::move_window(client, window_rpc, window, offset < resumed_bytes, failure, may_repeat);
+    Result<WindowOut> sent = co_await std::move(moving);
     if (!sent) co_return in_the_middle(std::move(sent).error());
     if (sent->had_bytes > (offers(offset) || zeros > 0 ? bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
@@ -437,20 +436,6 @@ hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset,
     had_bytes += sent->had_bytes - std::min(sent->had_bytes, zeros);
     sent_bytes += bytes - sent->had_bytes;
     co_return Result<void>();
-}
-
-hl::Task<Result<WindowOut>> ClientSession::Sending::send_over_stream(WindowIn& window) {
-    const auto send = [this, &window](const na::Addr& server) {
-        client.seals_.stamp(window);
-        return client.node_.call(window_rpc, server, window, window_deadline);
-    };
-    const Streams::Use stream = client.streams_.use(window.offset < resumed_bytes);
-    Result<WindowOut> sent = co_await send(stream.server());
-    if (sent || stream.is_first() || failure) co_return sent;
-    stream.failed(sent.error());
-    const Streams::Use first = client.streams_.use(true);
-    window.again = true;
-    co_return co_await send(first.server());
 }
 
 hl::Task<Result<void>> ClientSession::Sending::push_window(std::uint64_t offset) {
@@ -463,28 +448,15 @@ hl::Task<Result<void>> ClientSession::Sending::push_window(std::uint64_t offset)
     const Pace::Pass pass = co_await client.pace_.take();
     passing.advance(offset + bytes);
     if (failure) co_return *failure;
-    Result<void> pushed = co_await push_over_stream(push);
+    const auto push_again = [this, offset] { return pushed_again.insert(offset), true; };
+    auto moving = MoreStreams::move_window(client, push_rpc, push, false, failure, push_again);
+    Result<void> pushed = co_await std::move(moving);
     if (!pushed) co_return failure ? *failure : in_the_middle(std::move(pushed).error());
     if (reading.position() <= offset)
         co_return Error{Errc::protocol, "the server took a window that it did not ask for"};
     MoreStreams::window_moved(client, bytes);
     sent_bytes += bytes;
     co_return pushed;
-}
-
-hl::Task<Result<void>> ClientSession::Sending::push_over_stream(PushIn& push) {
-    const auto send = [this, &push](const na::Addr& server) {
-        client.seals_.stamp(push);
-        return client.node_.call(push_rpc, server, push, window_deadline);
-    };
-    const Streams::Use stream = client.streams_.use();
-    Result<void> pushed = co_await send(stream.server());
-    if (pushed || stream.is_first() || failure) co_return pushed;
-    stream.failed(pushed.error());
-    const Streams::Use first = client.streams_.use(true);
-    push.again = true;
-    pushed_again.insert(push.offset);
-    co_return co_await send(first.server());
 }
 
 // An earlier call for the same window, over the lost connection, may still have the turn.
