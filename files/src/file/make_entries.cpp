@@ -42,9 +42,6 @@ void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
     (void)::chmod(path.c_str(), (status.st_mode & 07777u) | S_IRWXU);
 }
 
-// How calls fail on a file system that has no entries of the kind.
-bool lacks_kind(int os_errno) noexcept { return os_errno == EPERM || os_errno == ENOTSUP || os_errno == ENOSYS; }
-
 Result<void> sync_or_leave(UniqueFd folder, std::string_view name, UniqueFd* unsynced) {
     if (!unsynced) return sync_folder(folder.get(), name);
     *unsynced = std::move(folder);

@@ -46,6 +46,8 @@ Result<void> check_destination(const Target& target) {
     return check_target(target.parent, target.leaf, target.name, target.existing);
 }
 
+bool lacks_kind(int os_errno) noexcept { return os_errno == EPERM || os_errno == ENOTSUP || os_errno == ENOSYS; }
+
 Result<void> give_name(int staging, const std::string& staged, const Target& target) {
     const char* const leaf = target.leaf.c_str();
     if (::renameat2(staging, staged.c_str(), target.parent, leaf, RENAME_NOREPLACE) == 0) return {};
@@ -65,7 +67,7 @@ Result<void> give_name(int staging, const std::string& staged, const Target& tar
             return {};
         }
         // Neither way of keeping a file that appears meanwhile, or, as on vfat, none of giving this name.
-        if (why == EINVAL && (errno == EPERM || errno == ENOTSUP || errno == ENOSYS))
+        if (why == EINVAL && lacks_kind(errno))
             return Error{Errc::invalid_argument,
                          "the file system does not take that name, or not without replacing: give it another name, or "
                          "--replace",

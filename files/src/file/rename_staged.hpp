@@ -30,6 +30,9 @@ struct Target {
 // moved or removed. exists, invalid_argument: as check_target().
 [[nodiscard]] Result<void> check_destination(const Target& target);
 
+// Whether an error of link(), symlink() and the like means that the file system has no entries of that kind.
+[[nodiscard]] bool lacks_kind(int os_errno) noexcept;
+
 // Renames the staged entry into place; does not sync. exists: the name was taken meanwhile, and Existing::keep was
 // given. Also the errors of check_case().
 [[nodiscard]] Result<void> give_name(int staging, const std::string& staged, const Target& target);
